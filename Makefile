@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. Meson does the work; `make help` lists what there is.
+
+# The distribution's own tools: a python or meson first in PATH may lack the packages.
+MESON   ?= $(firstword $(wildcard /usr/bin/meson) meson)
+PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
+export NINJA ?= $(firstword $(wildcard /usr/bin/ninja) ninja)
+PREFIX  ?= /usr/local
+SECONDS ?= 60
+TESTS   ?=
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-long style format fuzz bench install clean help
+
+build: build/release/build.ninja ## the library and the command, optimised, in build/release (the default)
+	@echo "make: building leat in build/release"
+	@$(NINJA) -C build/release product
+	@if [ -x build/release/cli/leat ]; then echo "make: done; try build/release/cli/leat --help or make demo"; fi
+
+build/release/build.ninja:
+	@scripts/install-deps --check build
+	@echo "make: configuring build/release"
+	@$(MESON) setup build/release >/dev/null || { cat build/release/meson-logs/meson-log.txt; exit 1; }
+
+demo: build ## makes a practice set, packs it, and measures both; under two minutes
+	@scripts/demo
+
+test: ## every test: release, address, undefined-behaviour and thread sanitizers, the command
+	@echo "make: building and running the tests (TESTS='-k PATTERN' for some of them)"
+	@$(PYTHON) tests/run.py $(TESTS)
+
+test-long: ## the tests that take long: more mutations, soak, plain C kernels
+	@echo "make: building and running the long tests"
+	@$(PYTHON) tests/run.py --long --only long $(TESTS)
+
+style: ## the rules of the house: who includes whom, what lives where, formatting
+	@echo "make: checking the rules of the house"
+	@$(PYTHON) scripts/check_rooms.py
+
+format: ## formats all C files in place
+	@echo "make: formatting all C files"
+	@$(PYTHON) scripts/check_rooms.py --list-c | xargs -r $(firstword $(wildcard /usr/bin/clang-format-14) clang-format) -i
+
+fuzz: ## looks for new bad inputs with libFuzzer, SECONDS=60 for each target
+	@echo "make: fuzzing, $(SECONDS) s for each target"
+	@scripts/fuzz $(SECONDS)
+
+bench: build ## measures the kernels and a whole pipeline on this machine
+	@scripts/bench
+
+install: build ## installs into PREFIX=/usr/local (DESTDIR is honoured)
+	@echo "make: installing into $(abspath $(PREFIX))"
+	@$(MESON) configure build/release -Dprefix=$(abspath $(PREFIX))
+	@$(NINJA) -C build/release --quiet product >/dev/null
+	@$(MESON) install -C build/release --no-rebuild --quiet
+
+clean: ## removes build/
+	@echo "make: removing build/"
+	@rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,438 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs every test and counts the cases.
+
+    tests/run.py [--only GROUP]... [-k PATTERN] [-j N] [--long] [--list] [-v]
+
+Groups, in this order:
+    release   unit, kernel and stress programs, optimised as users get them        build/release
+    asan      the same under address and undefined-behaviour sanitizers            build/asan
+    fuzz      every fuzz target over its corpus and mutations of it, same build    build/asan
+    tsan      unit and stress programs under the thread sanitizer                  build/tsan
+    cli       tests/cli with pytest, on the command of build/release
+    long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
+              many more mutations, tests/cli on the sanitized command
+
+A test program speaks TAP (cmocka does with CMOCKA_MESSAGE_OUTPUT=TAP) and every `ok` or `not ok` is a case; a
+program without TAP is one case: exit 0 passes, 77 skips. A crash, a time-out or a plan that was not finished is a
+failure. A C test carries its marks in a comment line among its first 30:
+
+    /* leat-test: long no-sanitize no-asan no-tsan timeout=600 */
+
+The last line is `N passed, N failed`, with `, N skipped` if there are any; the exit code is 1 if any failed or
+nothing ran.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "long")
+FLAVOURS = {
+    "release": [],
+    "asan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined"],
+    "tsan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=thread"],
+}
+SLOWER = {"release": 1, "asan": 4, "tsan": 10}  # how much longer a program may take
+FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 200_000  # inputs for each fuzz target
+PYTEST_SECONDS = 1800
+
+
+def tool(name: str) -> str:
+    """The distribution's own, whatever comes first in PATH."""
+    path = Path("/usr/bin") / name
+    return str(path) if path.exists() else name
+
+
+PYTHON = tool("python3")
+ENV = {
+    **os.environ,
+    "NINJA": tool("ninja"),
+    "CMOCKA_MESSAGE_OUTPUT": "TAP",
+    "ASAN_OPTIONS": "abort_on_error=0:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:"
+    "allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=0:second_deadlock_stack=1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+ENV.pop("LEAT_CPU_MASK", None)
+
+
+@dataclass
+class Tally:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    reports: list[str] = field(default_factory=list)  # failures, in full
+
+    def add(self, other: "Tally") -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.reports += other.reports
+
+    def fail(self, report: str) -> None:
+        self.failed += 1
+        self.reports.append(report)
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+@dataclass
+class Program:
+    """One test program of one build."""
+
+    name: str  # "unit/test_mem"
+    flavour: str
+    command: list[str]
+    seconds: float
+    marks: set[str]
+    env: dict[str, str] = field(default_factory=dict)
+    single: bool = False  # one case, whatever it prints
+
+
+# --------------------------------------------------------------------------------------------- running
+
+
+def execute(command: list[str], seconds: float, env: dict[str, str], cwd: Path) -> tuple[int | None, str]:
+    """Exit code (None = out of time) and everything it said."""
+    process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+        code: int | None = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # it has a group of its own
+        output, _ = process.communicate()
+        code = None
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    return code, output.decode(errors="replace")
+
+
+def ending(code: int | None, seconds: float) -> str:
+    if code is None:
+        return f"was stopped after {seconds:.0f} s"
+    if code < 0:
+        return f"died of {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
+def count_tap(program: Program, code: int | None, output: str) -> Tally:
+    tally = Tally()
+    planned = 0
+    failures = []
+    for line in output.splitlines():
+        if match := re.match(r"1\.\.(\d+)", line):
+            planned += int(match[1])
+        elif match := re.match(r"(not )?ok\b(.*)", line):
+            if re.search(r"#\s*skip", match[2], re.I):
+                tally.skipped += 1
+            elif match[1]:
+                tally.failed += 1
+                failures.append(line)
+            else:
+                tally.passed += 1
+    cases = tally.passed + tally.failed + tally.skipped
+    trouble = ""
+    if cases == 0 and planned == 0 or program.single:  # a plain program
+        tally = Tally(passed=int(code == 0), skipped=int(code == 77), failed=int(code not in (0, 77)))
+        trouble = ending(code, program.seconds) if tally.failed else ""
+    elif cases < planned:
+        tally.failed += 1
+        trouble = f"{cases} of {planned} cases ran, then it {ending(code, program.seconds)}"
+    elif code != 0 and tally.failed == 0:
+        tally.failed += 1
+        trouble = f"all cases passed, then it {ending(code, program.seconds)}"
+    if tally.failed:
+        said = "\n".join(line for line in output.splitlines() if not re.match(r"ok\b", line))
+        what = trouble or f"{len(failures)} of {cases} cases failed"
+        tally.reports.append(f"--- {program.flavour} {program.name}: {what}\n    {' '.join(program.command)}\n{said}")
+    return tally
+
+
+def run_programs(programs: list[Program], jobs: int, verbose: bool) -> Tally:
+    total = Tally()
+
+    def run(program: Program) -> Tally:
+        begin = time.monotonic()
+        cwd = BUILD / program.flavour
+        code, output = execute(program.command, program.seconds, {**ENV, **program.env}, cwd)
+        tally = count_tap(program, code, output)
+        if verbose:
+            print(f"    {program.flavour} {program.name}: {tally}, {time.monotonic() - begin:.1f} s", flush=True)
+        return tally
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        for tally in pool.map(run, programs):
+            total.add(tally)
+    return total
+
+
+# -------------------------------------------------------------------------------------------- building
+
+
+built: dict[str, str] = {}  # flavour -> "" or why it could not be built
+
+
+def build(flavour: str, jobs: int, targets: tuple[str, ...]) -> str:
+    """Configures if needed and builds; returns "" or what went wrong."""
+    key = flavour + " " + " ".join(targets)
+    if key not in built:
+        folder = BUILD / flavour
+        built[key] = ""
+        if not (folder / "build.ninja").exists():
+            done = subprocess.run([tool("meson"), "setup", str(folder), *FLAVOURS[flavour]], cwd=ROOT, env=ENV,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if done.returncode != 0:
+                built[key] = f"--- {flavour}: meson setup failed\n{done.stdout}{done.stderr}"
+                return built[key]
+        done = subprocess.run([ENV["NINJA"], "-C", str(folder), f"-j{jobs}", *targets], cwd=ROOT, env=ENV,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            lines = [line for line in done.stdout.splitlines() if not re.match(r"\[\d+/\d+\] (?!.*FAILED)", line)]
+            built[key] = f"--- {flavour}: the build failed\n" + "\n".join(lines) + done.stderr
+    return built[key]
+
+
+def marks_of(source: Path) -> set[str]:
+    if not source.exists():
+        return set()
+    head = source.read_text(errors="replace").split("\n")[:30]
+    found = re.search(r"leat-test:([^*\n]*)", "\n".join(head))
+    return set(found[1].split()) if found else set()
+
+
+def limit(marks: set[str], seconds: float) -> float:
+    return next((float(mark[8:]) for mark in marks if mark.startswith("timeout=")), seconds)
+
+
+def programs_of(flavour: str, suites: tuple[str, ...], pattern: str) -> list[Program]:
+    text = subprocess.run([tool("meson"), "introspect", "--tests", str(BUILD / flavour)], capture_output=True,
+                          text=True, check=True, env=ENV).stdout
+    programs = []
+    for test in json.loads(text):
+        suite = test["suite"][0].split(":")[-1]
+        name = f"{suite}/{test['name']}"
+        if suite not in suites or not re.search(pattern, name):
+            continue
+        marks = marks_of(ROOT / "tests" / suite / (test["name"] + ".c"))
+        if suite == "long":
+            marks.add("long")
+        if flavour != "release" and marks & {"no-sanitize", "no-" + flavour}:
+            continue
+        seconds = limit(marks, test["timeout"]) * SLOWER[flavour]
+        programs.append(Program(name, flavour, tsan_safe(flavour, test["cmd"]), seconds, marks, test["env"]))
+    return programs
+
+
+def tsan_safe(flavour: str, command: list[str]) -> list[str]:
+    """Older thread sanitizers die at start where the kernel spreads addresses over more than 28 bits."""
+    if flavour != "tsan":
+        return command
+    try:
+        bits = int(Path("/proc/sys/vm/mmap_rnd_bits").read_text())
+    except (OSError, ValueError):
+        bits = 28
+    return [tool("setarch"), os.uname().machine, "-R", *command] if bits > 28 else command
+
+
+# ---------------------------------------------------------------------------------------------- groups
+
+
+def fuzz_targets(pattern: str) -> list[Path]:
+    return [path for path in sorted((ROOT / "tests/fuzz").glob("fuzz_*.c")) if re.search(pattern, "fuzz/" + path.stem)]
+
+
+def fuzz_programs(runs: int, seed: int, pattern: str) -> list[Program]:
+    programs = []
+    for source in fuzz_targets(pattern):
+        corpus = ROOT / "tests/fuzz/corpus" / source.stem.removeprefix("fuzz_")
+        n_files = sum(path.is_file() for path in corpus.rglob("*")) if corpus.is_dir() else 0
+        command = [str(BUILD / "asan/tests" / source.stem), "--mutate", str(max(runs // max(n_files, 1), 20)), str(seed)]
+        command += [str(corpus)] if n_files else []
+        programs.append(Program("fuzz/" + source.stem, "asan", command, 120 + runs * 0.02, set(), single=True))
+    return programs
+
+
+def pytest_folder(folder: Path, flavour: str, options: argparse.Namespace) -> Tally:
+    tally = Tally()
+    report = BUILD / flavour / f"pytest-{folder.name}.xml"
+    report.unlink(missing_ok=True)
+    command = [PYTHON, "-m", "pytest", str(folder), "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
+               "junit_family=xunit1", f"--junitxml={report}"]
+    if options.k:
+        command += ["-k", options.k]
+    env = {**ENV, "LEAT": str(BUILD / flavour / "cli/leat"), "LEAT_BUILD": str(BUILD / flavour)}
+    code, output = execute(command, PYTEST_SECONDS, env, ROOT)
+    if code == 5:  # pytest's word for "nothing to run"
+        return tally
+    if report.exists():
+        for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+            n, bad, skipped = (int(suite.get(key, 0)) for key in ("tests", "failures", "skipped"))
+            bad += int(suite.get("errors", 0))
+            tally.add(Tally(passed=n - bad - skipped, failed=bad, skipped=skipped))
+    if code != 0:
+        tally.failed = max(tally.failed, 1)
+        tally.reports.append(f"--- {flavour} {folder.relative_to(ROOT)}: pytest {ending(code, PYTEST_SECONDS)}\n{output}")
+    return tally
+
+
+def has_pytests(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.rglob("test_*.py"))
+
+
+def c_tests(*suites: str) -> list[Path]:
+    return [path for suite in suites for path in sorted((ROOT / "tests" / suite).glob("*.c"))
+            if suite != "unit" or path.name.startswith("test_")]
+
+
+def run_suites(flavour: str, suites: tuple[str, ...], options: argparse.Namespace) -> Tally:
+    tally = Tally()
+    if not c_tests(*suites):
+        return tally
+    if trouble := build(flavour, options.j, ("all", "check") if flavour == "release" else ("check",)):
+        tally.fail(trouble)
+        return tally
+    programs = programs_of(flavour, suites, options.k)
+    wanted = [f"{path.parent.name}/{path.stem}" for path in c_tests(*suites) if path.parent.name != "kernel"]
+    known = {program.name for program in programs_of(flavour, suites, "")} if not options.k else set(wanted)
+    for name in wanted:
+        marks = marks_of(ROOT / "tests" / (name + ".c"))
+        if name not in known and not (flavour != "release" and marks & {"no-sanitize", "no-" + flavour}):
+            tally.fail(f"--- {flavour} {name}: is not built (cmocka missing, or scripts/sources.py --write needed)")
+    tally.add(run_programs([program for program in programs if "long" not in program.marks], options.j, options.v))
+    return tally
+
+
+def group_release(options: argparse.Namespace) -> Tally:
+    return run_suites("release", ("unit", "kernel", "stress"), options)
+
+
+def group_asan(options: argparse.Namespace) -> Tally:
+    return run_suites("asan", ("unit", "kernel", "stress"), options)
+
+
+def group_tsan(options: argparse.Namespace) -> Tally:
+    return run_suites("tsan", ("unit", "stress"), options)
+
+
+def group_fuzz(options: argparse.Namespace, runs: int = FUZZ_RUNS, seed: int = 1) -> Tally:
+    tally = Tally()
+    programs = fuzz_programs(runs, seed, options.k)
+    if not programs:
+        return tally
+    if trouble := build("asan", options.j, ("check",)):
+        tally.fail(trouble)
+        return tally
+    return run_programs(programs, options.j, options.v)
+
+
+def group_cli(options: argparse.Namespace, flavour: str = "release") -> Tally:
+    tally = Tally()
+    folder = ROOT / "tests/cli"
+    if not has_pytests(folder):
+        return tally
+    if trouble := build(flavour, options.j, ("all",)):
+        tally.fail(trouble)
+        return tally
+    return pytest_folder(folder, flavour, options)
+
+
+def group_long(options: argparse.Namespace) -> Tally:
+    tally = Tally()
+    suites = ("unit", "kernel", "stress", "long")
+    for flavour in ("release", "asan"):
+        if not c_tests(*suites):
+            break
+        if trouble := build(flavour, options.j, ("all", "check") if flavour == "release" else ("check",)):
+            tally.fail(trouble)
+            continue
+        programs = programs_of(flavour, suites, options.k)
+        tally.add(run_programs([program for program in programs if "long" in program.marks], options.j, options.v))
+        if flavour == "release":
+            plain = [program for program in programs if program.name.startswith(("unit/", "kernel/"))]
+            for program in plain:
+                program.env = {**program.env, "LEAT_CPU_MASK": "0"}
+                program.name += " LEAT_CPU_MASK=0"
+            tally.add(run_programs([program for program in plain if "long" not in program.marks], options.j, options.v))
+    tally.add(group_fuzz(options, FUZZ_RUNS_LONG, seed=2))
+    tally.add(group_cli(options, "asan"))
+    if has_pytests(ROOT / "tests/long") and not (trouble := build("release", options.j, ("all",))):
+        tally.add(pytest_folder(ROOT / "tests/long", "release", options))
+    return tally
+
+
+def listing(groups: list[str], pattern: str) -> list[str]:
+    """What would run, from the sources alone."""
+    suites = {"release": ("unit", "kernel", "stress"), "asan": ("unit", "kernel", "stress"), "tsan": ("unit", "stress"),
+              "long": ("unit", "kernel", "stress", "long")}
+    lines = []
+    for group in groups:
+        for path in c_tests(*suites.get(group, ())):
+            marks = marks_of(path) | ({"long"} if path.parent.name == "long" else set())
+            runs = group == "long" and ("long" in marks or path.parent.name in ("unit", "kernel"))
+            runs = runs or group != "long" and "long" not in marks and not (
+                group != "release" and marks & {"no-sanitize", "no-" + group})
+            if runs:
+                lines.append(f"{group} {path.parent.name}/{path.stem}")
+        if group in ("fuzz", "long"):
+            lines += [f"{group} fuzz/{path.stem}" for path in fuzz_targets(pattern)]
+        if group in ("cli", "long") and has_pytests(ROOT / "tests/cli"):
+            lines.append(f"{group} tests/cli")
+        if group == "long" and has_pytests(ROOT / "tests/long"):
+            lines.append(f"{group} tests/long")
+    return [line for line in lines if re.search(pattern, line)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests/run.py", description="Builds and runs every test and counts the cases.")
+    parser.add_argument("--only", action="append", choices=GROUPS, metavar="GROUP",
+                        help="one of " + ", ".join(GROUPS) + "; may be repeated")
+    parser.add_argument("--long", action="store_true", help="the group `long` too")
+    parser.add_argument("-k", default="", metavar="PATTERN", help="only programs suite/name, or pytest cases, that match")
+    parser.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="programs at a time")
+    parser.add_argument("--list", action="store_true", help="says what would run")
+    parser.add_argument("-v", action="store_true", help="a line for each program")
+    options = parser.parse_args()
+    groups = [group for group in GROUPS if group in (options.only or GROUPS)]
+    if not options.long and "long" not in (options.only or ()):
+        groups.remove("long") if "long" in groups else None
+    if options.list:
+        print("\n".join(listing(groups, options.k)))
+        return 0
+    if os.environ.get("MAKEFLAGS"):  # make's job server is not ours to use
+        ENV.pop("MAKEFLAGS", None)
+        ENV.pop("MFLAGS", None)
+
+    total = Tally()
+    for group in groups:
+        begin = time.monotonic()
+        tally = globals()["group_" + group](options)
+        print(f"{group:8} {time.monotonic() - begin:6.1f} s  {tally}", flush=True)
+        for report in tally.reports:
+            print(report, flush=True)
+        total.add(tally)
+    if total.passed + total.failed == 0:
+        print("nothing ran")
+    print(total)
+    return 1 if total.failed or total.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
