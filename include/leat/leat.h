@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * leat.h: feeding training. The whole public API for feeding; leat_tools.h has what the commands do.
+ *
+ * Describe a pipeline in one line of text, open it, take batches, give them back:
+ *
+ *     #include <leat/leat.h>
+ *
+ *     leat_spec     *spec = leat_spec_new("folder photos/train | shuffle seed=7 | decode"
+ *                                         " | resize 224 224 | random_flip_left_right | batch 64");
+ *     leat_pipeline *feed = NULL;
+ *     leat_batch     batch;
+ *     leat_error     err;
+ *     int            rc = leat_pipeline_open(&feed, spec, NULL, &err);
+ *
+ *     while (rc == 0 && (rc = leat_pipeline_next(feed, &batch, &err)) == 0) {
+ *         train(batch.tensor[0].data, batch.tensor[1].data, batch.n);  // (n,224,224,3) f32, (n) i64
+ *         leat_batch_release(&batch);
+ *     }
+ *     if (rc < 0) fprintf(stderr, "%s\n", err.message);               // LEAT_END (1) is no error
+ *     leat_pipeline_close(&feed);
+ *     leat_spec_free(&spec);
+ *
+ * Rules that hold everywhere:
+ *  - A zeroed config is a valid config: every field says what 0 means.
+ *  - Functions that can fail return an int: 0, or a positive word such as LEAT_END that is no error, or a
+ *    negative LEAT_ERR_*. The message goes to the caller's leat_error, which may be NULL.
+ *  - A batch is a lease: its memory is valid until leat_batch_release, and is never reused before.
+ *  - Nothing is global: two pipelines know nothing of one another.
+ *  - The same text, data and seed give the same bytes, whatever the threads, slots, CPU or restarts.
+ */
+#ifndef LEAT_H
+#define LEAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LEAT_VERSION "0.1.0"
+#define LEAT_API_MAJOR 0
+
+#if defined(__GNUC__)
+#define LEAT_API __attribute__((visibility("default")))
+#else
+#define LEAT_API
+#endif
+
+/* ------------------------------------------------------------------------------------------ words */
+
+#define LEAT_END 1 /* from leat_pipeline_next: the epochs asked for are over */
+
+/* One list gives the codes, their names and their sentences (leat_error_name, leat_error_text). */
+#define LEAT_ERROR_MAP(X)                                                                            \
+    X(ARGUMENT, -1, "a wrong argument")                                                              \
+    X(SYNTAX, -2, "the pipeline text cannot be read")                                                \
+    X(NOT_FOUND, -3, "a file, folder or field does not exist")                                       \
+    X(IO, -4, "the operating system refused to read or write")                                       \
+    X(MEMORY, -5, "no memory, or the byte budget is used up")                                        \
+    X(FORMAT, -6, "the bytes are not what they should be")                                           \
+    X(CORRUPT, -7, "a checksum does not match")                                                      \
+    X(DECODE, -8, "an image cannot be decoded")                                                      \
+    X(SHAPE, -9, "shapes do not fit together")                                                       \
+    X(TYPE, -10, "types do not fit together")                                                        \
+    X(LIMIT, -11, "something is larger than a limit allows")                                         \
+    X(SLOTS_HELD, -12, "the caller holds all batches")                                               \
+    X(STATE, -13, "a saved state does not belong to this pipeline")                                  \
+    X(FORKED, -14, "the pipeline was opened in another process")                                     \
+    X(THREAD, -15, "a thread could not be started")                                                  \
+    X(UNSUPPORTED, -16, "this cannot be done here")                                                  \
+    X(CANCELLED, -17, "the caller asked to stop")
+
+enum {
+#define LEAT_X(name, code, text) LEAT_ERR_##name = code,
+    LEAT_ERROR_MAP(LEAT_X)
+#undef LEAT_X
+};
+
+/* Where in the life of a sample something happened, in the order in which a sample lives. */
+typedef enum leat_stage {
+    LEAT_STAGE_NONE,
+    LEAT_STAGE_READ,
+    LEAT_STAGE_PARSE,
+    LEAT_STAGE_DECODE,
+    LEAT_STAGE_TRANSFORM,
+    LEAT_STAGE_STORE,
+    LEAT_STAGE_COUNT
+} leat_stage;
+
+typedef enum leat_dtype {
+    LEAT_DTYPE_U8,
+    LEAT_DTYPE_I8,
+    LEAT_DTYPE_U16,
+    LEAT_DTYPE_I16,
+    LEAT_DTYPE_U32,
+    LEAT_DTYPE_I32,
+    LEAT_DTYPE_U64,
+    LEAT_DTYPE_I64,
+    LEAT_DTYPE_F16,
+    LEAT_DTYPE_BF16,
+    LEAT_DTYPE_F32,
+    LEAT_DTYPE_F64,
+    LEAT_DTYPE_BOOL,
+    LEAT_DTYPE_BYTES, /* strings of bytes; always ragged, one u8 a byte */
+    LEAT_DTYPE_COUNT
+} leat_dtype;
+
+enum { LEAT_ON_ERROR_RAISE = 0, LEAT_ON_ERROR_SKIP = 1, LEAT_ON_ERROR_REPLACE = 2 };
+enum { LEAT_LOG_INFO, LEAT_LOG_WARNING };
+
+#define LEAT_NDIM_MAX 6
+#define LEAT_NO_SAMPLE UINT64_MAX
+
+/* ------------------------------------------------------------------------------------ plain structs */
+
+typedef struct leat_error { /* the caller's; nothing in it is allocated                    */
+    int code;               /* LEAT_ERR_*, 0 if none                                       */
+    int sys;                /* errno when the operating system said so, else 0             */
+    int stage;              /* LEAT_STAGE_*                                                */
+    int column;             /* column of the pipeline text, from 1; 0 if not about a text  */
+    uint64_t sample;        /* number of the sample, LEAT_NO_SAMPLE if none                */
+    char message[1000];     /* one line: what, where, what to do                           */
+} leat_error;
+
+/* May be called from any thread of the pipeline; must not call back into it. */
+typedef void (*leat_log_fn)(void *user, int level, const char *message);
+/* Long work before the first batch (scanning, indexing); total is 0 while unknown. Return non-zero to
+ * cancel: the call that was working returns LEAT_ERR_CANCELLED. */
+typedef int (*leat_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
+/* Memory for slots from the caller, e.g. pinned; alignment is 4096. Called only in open and in next. */
+typedef void *(*leat_slot_alloc_fn)(void *user, size_t bytes, size_t alignment);
+typedef void (*leat_slot_free_fn)(void *user, void *memory, size_t bytes);
+
+typedef struct leat_config {   /* zeroed = sensible defaults                                          */
+    int n_threads;             /* workers; 0 = a fair share of the cores this process may use         */
+    int n_slots;               /* batches in memory at once; 0 = what `prefetch` says, else automatic */
+    int synchronous;           /* 1 = no threads: everything runs in the caller of next               */
+    int on_error;              /* LEAT_ON_ERROR_*; 0 = raise                                          */
+    int n_epochs;              /* 0 = one epoch, -1 = without end                                     */
+    int tune;                  /* 0 = slots in use follow what the consumer waits for, -1 = fixed     */
+    uint64_t seed;             /* for every random operation that has none of its own                 */
+    size_t memory_max_bytes;   /* 0 = a quarter of what is available                                  */
+    const char *cache_dir;     /* indexes go here; NULL = the user's cache directory                  */
+    int no_side_files;         /* 1 = neither read nor write indexes on disk                          */
+    leat_log_fn log;           /* NULL = silence                                                      */
+    leat_progress_fn progress; /* NULL = none                                                         */
+    leat_slot_alloc_fn slot_alloc; /* NULL = leat's own                                               */
+    leat_slot_free_fn slot_free;
+    void *user; /* passed to the callbacks above                                               */
+    uint64_t reserved[8];
+} leat_config;
+
+typedef struct leat_tensor { /* one field of a batch, or of memory given by the caller            */
+    const char *name;        /* "image", "label", ...                                             */
+    void *data;
+    int dtype; /* LEAT_DTYPE_*                                                      */
+    int ndim;
+    int64_t shape[LEAT_NDIM_MAX];  /* shape[0] is the batch; for ragged fields the number of values     */
+    int64_t stride[LEAT_NDIM_MAX]; /* in bytes; all zero in what a caller gives = contiguous            */
+    const int64_t *offsets; /* ragged: sample i has values [offsets[i], offsets[i+1]); else NULL */
+} leat_tensor;
+
+typedef struct leat_batch { /* a lease on a slot                                                 */
+    int n;                  /* samples in it                                                     */
+    int n_tensors;
+    const leat_tensor *tensor; /* in the order of the fields: images first, then labels, ...        */
+    const uint64_t *sample;    /* (n) numbers of the samples in the dataset                         */
+    uint64_t epoch;            /* which epoch it belongs to, from 0                                 */
+    uint64_t step;             /* which batch of that epoch, from 0                                 */
+    void *lease;               /* ours                                                              */
+} leat_batch;
+
+typedef struct leat_field { /* what a batch will hold, known before the first one                */
+    char name[64];
+    int dtype;
+    int ndim;
+    int64_t shape[LEAT_NDIM_MAX]; /* of one sample; -1 = differs from sample to sample                 */
+    int ragged;
+} leat_field;
+
+typedef struct leat_stats {
+    uint64_t samples;     /* handed over                                                       */
+    uint64_t batches;     /* handed over                                                       */
+    uint64_t bytes_read;  /* from storage                                                      */
+    uint64_t bytes_out;   /* written into handed-over batches                                  */
+    uint64_t bad_samples; /* counted whatever the policy                                       */
+    uint64_t slots;       /* in use now                                                        */
+    uint64_t slots_added; /* because the caller held all of them                               */
+    uint64_t grown;       /* times a worker's buffer had to grow                               */
+    uint64_t memory_bytes; /* held now: slots, buffers, indexes                                 */
+    uint64_t memory_max_bytes; /* the budget                                                        */
+    int n_threads;
+    double wait_s;        /* the consumer waited for leat this long                            */
+    double full_s;        /* the workers had nothing to do this long, summed over workers      */
+    double cpu_s;         /* processor time of the workers                                     */
+    double first_batch_s; /* from open to the first batch                                      */
+    double stage_s[LEAT_STAGE_COUNT]; /* wall time of the workers by stage, estimated by sampling          */
+} leat_stats;
+
+typedef struct leat_bad { /* a sample that could not be used                                   */
+    uint64_t sample;
+    uint64_t epoch;
+    int stage;
+    int code;
+    char message[400];
+} leat_bad;
+
+typedef struct leat_spec leat_spec;         /* what to do: built once, then only read         */
+typedef struct leat_pipeline leat_pipeline; /* doing it: threads, memory, position            */
+
+/* ------------------------------------------------------------------------------------------- build */
+
+/* A spec from pipeline text, or an empty one if text is NULL. Building never fails visibly: the first
+ * mistake is remembered and told by leat_pipeline_open (or leat_spec_error). NULL only without memory.
+ * The caller frees it. Not for two threads at once; afterwards any number of pipelines may read it. */
+LEAT_API leat_spec *leat_spec_new(const char *text);
+/* Adds one or more operations: leat_spec_add(spec, "resize 224 224"). The text is copied. */
+LEAT_API void leat_spec_add(leat_spec *spec, const char *text);
+/* A source of slices along axis 0 of the caller's arrays, as tf.data's from_tensor_slices: must be the first
+ * operation. The n descriptions are copied, the memory is not: it must outlive every pipeline on this spec and
+ * not change meanwhile. All shape[0] must be equal. */
+LEAT_API void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n);
+/* 0, or the code of the first mistake, which is copied to err. */
+LEAT_API int leat_spec_error(const leat_spec *spec, leat_error *err);
+/* The spec as pipeline text in its normal form; returns the length without the final 0, as snprintf does. */
+LEAT_API size_t leat_spec_text(const leat_spec *spec, char *text, size_t cap);
+/* Frees and nulls; NULL is fine. Pipelines that were opened from it go on. */
+LEAT_API void leat_spec_free(leat_spec **spec);
+
+/* --------------------------------------------------------------------------------------------- run */
+
+/* Checks, plans, allocates everything and starts the workers. config may be NULL. On failure *out is NULL. */
+LEAT_API int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
+                                leat_error *err);
+/* Waits for the next batch in order and leases it to the caller. Returns 0, LEAT_END when the epochs asked
+ * for are over, or an error. An error of a sample (on_error=raise) surfaces when its batch is due, and stays.
+ * One thread at a time. */
+LEAT_API int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);
+/* Gives the batch's memory back and zeroes *batch. Any thread, also after leat_pipeline_close (the memory
+ * then goes with the last batch). NULL and a zeroed batch are fine. */
+LEAT_API void leat_batch_release(leat_batch *batch);
+/* Number of batches in one epoch, or -1 if unknown (streams, before they were read once) or endless. */
+LEAT_API int64_t leat_pipeline_length(const leat_pipeline *feed);
+/* Number of samples in one epoch; -1 as above. */
+LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *feed);
+/* Number of fields; fields[i] as long as i < cap. Any thread. */
+LEAT_API int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap);
+/* Names of the classes (folder sources): the i-th, or NULL past the end or when there are none. Lives as
+ * long as the pipeline. */
+LEAT_API const char *leat_pipeline_class(const leat_pipeline *feed, int i);
+/* The position after the last batch handed over, as text of under 1 KiB. Same thread as next.
+ * Returns the length, or LEAT_ERR_LIMIT if cap is too small. */
+LEAT_API int leat_pipeline_state(const leat_pipeline *feed, char *text, size_t cap, leat_error *err);
+/* Continues where that text was taken; refuses the state of another pipeline or dataset and says what
+ * differs. Batches that the caller holds stay valid. Same thread as next. */
+LEAT_API int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err);
+/* What has happened so far. Any thread, any time. */
+LEAT_API void leat_pipeline_stats(const leat_pipeline *feed, leat_stats *stats);
+/* The i-th bad sample in the order of batches (the first 1,000 are kept): 0, or LEAT_END. Any thread. */
+LEAT_API int leat_pipeline_bad(const leat_pipeline *feed, uint64_t i, leat_bad *bad);
+/* What will run, what was fused, the memory it takes, as lines of text; snprintf's return value. */
+LEAT_API size_t leat_pipeline_plan(const leat_pipeline *feed, char *text, size_t cap);
+/* Makes a waiting next return LEAT_ERR_CANCELLED, now and from then on. Any thread, also a signal handler. */
+LEAT_API void leat_pipeline_cancel(leat_pipeline *feed);
+/* Stops the workers, frees, nulls. Finite from any state; leased batches stay valid until released.
+ * NULL is fine. Not at the same time as next. */
+LEAT_API void leat_pipeline_close(leat_pipeline **feed);
+
+/* ------------------------------------------------------------------------------------------- words */
+
+/* "0.1.0": compare with LEAT_VERSION. */
+LEAT_API const char *leat_version(void);
+/* "ARGUMENT" for LEAT_ERR_ARGUMENT; a sentence for it; "read", "decode", ...; "u8", "f32", ... */
+LEAT_API const char *leat_error_name(int code);
+LEAT_API const char *leat_error_text(int code);
+LEAT_API const char *leat_stage_name(int stage);
+LEAT_API const char *leat_dtype_name(int dtype);
+/* Bytes of one value. */
+LEAT_API size_t leat_dtype_size(int dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

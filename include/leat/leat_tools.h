@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * leat_tools.h: what the commands do, for programs: describe operations, look into data, check it, index it, make a
+ * practice set, pack a folder, measure a ceiling. Feeding itself is leat.h.
+ *
+ * All functions take a leat_tool_config, which may be NULL; work in parallel; call back on the thread that called them
+ * only; and return 0, a positive word or a negative LEAT_ERR_*. */
+#ifndef LEAT_TOOLS_H
+#define LEAT_TOOLS_H
+
+#include "leat/leat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct leat_tool_config { /* zeroed = sensible defaults                                   */
+    int n_threads;                /* 0 = all cores this process may use                           */
+    const char *cache_dir;        /* of indexes; NULL = the user's cache directory                */
+    int no_side_files;            /* 1 = neither read nor write indexes                           */
+    leat_log_fn log;              /* NULL = silence                                               */
+    leat_progress_fn progress;    /* NULL = none; non-zero cancels with LEAT_ERR_CANCELLED        */
+    void *user;
+} leat_tool_config;
+
+/* --------------------------------------------------------------------------------------- operations */
+
+typedef struct leat_arg_info {
+    const char *name;
+    const char *type;     /* "int", "number", "bool", "word", "text", "field", "dtype", "texts", "ints" */
+    const char *fallback; /* default as text; NULL = must be given                                 */
+    const char *words;    /* of a "word": "raise|skip|replace"; else NULL                           */
+    double min, max;      /* both 0 = any                                                           */
+    int named;            /* only as name=value                                                     */
+    const char *help;
+} leat_arg_info;
+
+typedef struct leat_op_info {
+    const char *name;
+    const char *kind; /* "source", "order", "sample", "image", "batch"                          */
+    const char *help; /* one sentence                                                           */
+    const char *like; /* its names elsewhere                                                    */
+    int random;
+    int n_args;
+    leat_arg_info arg[10];
+} leat_op_info;
+
+/* The i-th operation of the table: 0, or LEAT_END past the last. Texts live for ever. */
+LEAT_API int leat_op_at(int i, leat_op_info *op);
+/* The operation whose name is nearest to a wrong one, NULL if none is near. */
+LEAT_API const char *leat_op_near(const char *name);
+
+/* --------------------------------------------------------------------------------------- look inside */
+
+typedef struct leat_class_count {
+    const char *name;
+    uint64_t n;
+} leat_class_count;
+
+typedef struct leat_format_count { /* image formats, or keys of Examples                         */
+    char name[72];                 /* "jpeg", "png" ...; for records "label: int64[1]"           */
+    uint64_t n;
+} leat_format_count;
+
+typedef struct leat_info { /* zeroed before; free with leat_info_free                     */
+    char kind[32];         /* "folder", "tfrecord", "tfrecord gzip", "image", ...         */
+    uint64_t n_samples;    /* images or records                                           */
+    uint64_t n_files;
+    uint64_t bytes;
+    int n_classes;
+    leat_class_count *classes;
+    int n_formats;
+    leat_format_count *formats;
+    uint64_t n_looked_at; /* images or records that sizes and formats were taken from     */
+    uint64_t n_bad;       /* of those: could not be read                                  */
+    int width_min, width_max, height_min, height_max;
+    double width_mean, height_mean;
+    uint64_t sample_bytes_min, sample_bytes_max;
+    void *memory; /* ours                                                        */
+} leat_info;
+
+/* What a path is: a folder of images, a TFRecord file or pattern, an image. look_at: how many samples are opened for
+ * sizes and formats, spread evenly; 0 = 1000, -1 = all. */
+LEAT_API int leat_info_read(leat_info *info, const char *path, int64_t look_at, const leat_tool_config *config,
+                            leat_error *err);
+LEAT_API void leat_info_free(leat_info *info);
+
+/* Calls line for each line of a readable form of the records [first, first + count) of a TFRecord file; a damaged record
+ * gives a line that says so. Returns the number of damaged ones. count < 0: all. */
+typedef int (*leat_line_fn)(void *user, const char *line);
+LEAT_API int leat_show(const char *path, uint64_t first, int64_t count, leat_line_fn line, void *user,
+                       const leat_tool_config *config, leat_error *err);
+
+typedef struct leat_check_report {
+    uint64_t n_files, n_samples, n_bad, bytes;
+} leat_check_report;
+
+/* Checks every checksum and decodes every image below the paths (folders, TFRecords, images; the images inside records
+ * too). bad is called once for each bad one, in order. Returns 0 whether or not something is bad. */
+LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, const leat_bad *bad), void *user,
+                        leat_check_report *report, const leat_tool_config *config, leat_error *err);
+
+/* Makes the index of a folder or of TFRecords anew and keeps it: in the cache directory, or beside the data. */
+LEAT_API int leat_index(const char *const *paths, int n, int beside, uint64_t *n_samples, const leat_tool_config *config,
+                        leat_error *err);
+
+/* --------------------------------------------------------------------------------------------- make */
+
+typedef struct leat_synth_config { /* zeroed = the defaults named here                       */
+    uint64_t n_images;             /* 0 = 1000                                               */
+    int n_classes;                 /* 0 = 10                                                 */
+    int width, height;             /* 0 = sizes around 500x375, as in photo collections      */
+    int quality;                   /* 0 = 90                                                 */
+    int format;                    /* 0 = JPEG, 1 = PNG                                      */
+    uint64_t seed;
+} leat_synth_config;
+
+/* Writes a labelled practice set: folder/class_K/NNNNNN.jpg. The same config gives the same files. */
+LEAT_API int leat_synth(const char *folder, const leat_synth_config *synth, const leat_tool_config *config,
+                        leat_error *err);
+
+typedef struct leat_pack_config {  /* zeroed = the defaults named here                       */
+    int width, height;             /* 0 = as they are, bytes copied; else resized            */
+    int raw;                       /* 1 = u8 pixels (needs a size); 0 = image files          */
+    int quality;                   /* 0 = 95, of resized JPEGs                               */
+    int n_shards;                  /* 0 = about 128 MB each                                  */
+    const char *prefix;            /* NULL = "data": data-00000-of-00004.tfrecord            */
+    const char *image_key;         /* NULL = "image"                                         */
+    const char *label_key;         /* NULL = "label"                                         */
+    int shuffle;                   /* 1 = samples in a shuffled order over the shards        */
+    uint64_t seed;
+    int on_error;                  /* LEAT_ON_ERROR_RAISE or _SKIP                           */
+} leat_pack_config;
+
+typedef struct leat_pack_report {
+    uint64_t n_samples, n_bad, n_shards, n_kept; /* kept: whole shards of an earlier run      */
+    uint64_t bytes;
+} leat_pack_report;
+
+/* A folder of images to sharded TFRecords of tf.train.Examples with the features image, label, and for raw pixels
+ * height, width, channels. Shards appear whole, by rename; running again after an interruption goes on with the missing
+ * ones and gives the same bytes. */
+LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_config *pack, leat_pack_report *report,
+                       const leat_tool_config *config, leat_error *err);
+
+/* ------------------------------------------------------------------------------------------ measure */
+
+typedef struct leat_roofline {
+    double samples_per_s; /* of the bare loop                                          */
+    double bytes_per_s;
+    uint64_t samples;
+    char what[120]; /* "libjpeg-turbo decoding 200 files in full, from memory"   */
+} leat_roofline;
+
+/* The ceiling for a pipeline, measured by a bare loop on the same data with the same number of threads for about
+ * `seconds`: for encoded images, full decoding of the files from memory with libjpeg-turbo; for records and arrays, memcpy
+ * of a sample's output bytes into a ring as large as the pipeline's. */
+LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *feed, double seconds,
+                                   leat_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time. Called by engine/ and tools/ only: stages never time themselves. */
+#ifndef LEAT_BASE_CLOCK_H
+#define LEAT_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t leat__clock_read(clockid_t which) {
+    struct timespec t;
+    clock_gettime(which, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+/* Nanoseconds that never go back. */
+static inline uint64_t leat__now_ns(void) {
+    return leat__clock_read(CLOCK_MONOTONIC);
+}
+/* Processor time of the calling thread. */
+static inline uint64_t leat__thread_cpu_ns(void) {
+    return leat__clock_read(CLOCK_THREAD_CPUTIME_ID);
+}
+/* Wall-clock time since 1970, to compare with the times of files. */
+static inline int64_t leat__wall_ns(void) {
+    return (int64_t)leat__clock_read(CLOCK_REALTIME);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the processor can do, and how many of them we may use. */
+#ifndef LEAT_BASE_CPU_H
+#define LEAT_BASE_CPU_H
+
+#include "base/macros.h"
+
+enum {
+    LEAT_CPU_SSE42 = 1, /* SSE 4.2 and PCLMUL: checksums */
+    LEAT_CPU_AVX2 = 2,  /* the image kernels             */
+};
+
+/* Flags of this machine, and-ed with the environment's LEAT_CPU_MASK (a number; 0 = plain C only).
+ * The environment is read once. */
+unsigned leat__cpu_flags(void);
+/* Cores this process may use: its affinity mask and its cgroup's quota; at least 1. */
+int leat__cpu_count(void);
+/* Bytes of the last-level cache, 0 if unknown. */
+size_t leat__cpu_cache_bytes(void);
+/* Bytes of memory this process may still take: MemAvailable or what its cgroup leaves. */
+uint64_t leat__memory_available(void);
+
+#endif

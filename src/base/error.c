@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void write_message(leat_error *err, int code, int sys, const char *fmt, va_list args) {
+    if (!err) return;
+    *err = (leat_error){.code = code, .sys = sys, .sample = LEAT_NO_SAMPLE};
+    vsnprintf(err->message, sizeof err->message, fmt, args);
+}
+
+int leat__fail(leat_error *err, int code, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    write_message(err, code, 0, fmt, args);
+    va_end(args);
+    return code;
+}
+
+int leat__fail_sys(leat_error *err, int code, int sys, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    write_message(err, code, sys, fmt, args);
+    va_end(args);
+    if (err) {
+        char words[128];
+        const size_t n = strlen(err->message);
+        /* The GNU form of strerror_r: it needs no lock and never fails. */
+        snprintf(err->message + n, sizeof err->message - n, ": %s", strerror_r(sys, words, sizeof words));
+    }
+    return code;
+}
+
+int leat__fail_memory(leat_error *err, size_t bytes, const char *what) {
+    return leat__fail(err, LEAT_ERR_MEMORY, "no memory for %zu bytes of %s", bytes, what);
+}
+
+void leat__error_prefix(leat_error *err, const char *fmt, ...) {
+    if (!err) return;
+    char text[sizeof err->message];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    n = LEAT_CLAMP(n, 0, (int)sizeof text - 1);
+    snprintf(text + n, sizeof text - (size_t)n, "%s", err->message);
+    memcpy(err->message, text, sizeof text);
+}
+
+void leat__error_clear(leat_error *err) {
+    if (err) *err = (leat_error){.sample = LEAT_NO_SAMPLE};
+}
+
+const char *leat__printable(char *out, size_t cap, const void *text, size_t n) {
+    static const char dots[] = "...";
+    const uint8_t *in = text;
+    const bool whole = n < cap;
+    const size_t head = whole ? n : (cap - sizeof dots) / 2;
+    size_t used = 0;
+    for (size_t i = 0; i < head; i++) out[used++] = in[i] < 32 || in[i] == 127 ? '?' : (char)in[i];
+    if (!whole) {
+        memcpy(out + used, dots, sizeof dots - 1);
+        used += sizeof dots - 1;
+        for (size_t i = n - (cap - 1 - used); i < n; i++)
+            out[used++] = in[i] < 32 || in[i] == 127 ? '?' : (char)in[i];
+    }
+    out[used] = 0;
+    return out;
+}
+
+const char *leat_error_name(int code) {
+    switch (code) {
+    case 0: return "OK";
+    case LEAT_END: return "END";
+#define LEAT_X(name, number, text) \
+    case number: return #name;
+        LEAT_ERROR_MAP(LEAT_X)
+#undef LEAT_X
+    default: return "UNKNOWN";
+    }
+}
+
+const char *leat_error_text(int code) {
+    switch (code) {
+    case 0: return "no error";
+    case LEAT_END: return "the end";
+#define LEAT_X(name, number, text) \
+    case number: return text;
+        LEAT_ERROR_MAP(LEAT_X)
+#undef LEAT_X
+    default: return "an unknown code";
+    }
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a mistake travels: a code is returned, the message is written once, where the cause is known. */
+#ifndef LEAT_BASE_ERROR_H
+#define LEAT_BASE_ERROR_H
+
+#include "base/macros.h"
+#include "leat/leat.h"
+
+/* Forwards a negative result; the message was already written below. */
+#define LEAT_TRY(expr)                           \
+    do {                                         \
+        int leat_try_rc = (expr);                \
+        if (leat_try_rc < 0) return leat_try_rc; \
+    } while (0)
+
+/* Writes code and message into err (which may be NULL) and returns code. Clears sys, stage, column, sample. */
+int leat__fail(leat_error *err, int code, const char *fmt, ...) LEAT_PRINTF(3, 4);
+/* The same with ": " and the operating system's words for sys at the end. */
+int leat__fail_sys(leat_error *err, int code, int sys, const char *fmt, ...) LEAT_PRINTF(4, 5);
+/* Out of memory: says how much was wanted and for what. */
+int leat__fail_memory(leat_error *err, size_t bytes, const char *what);
+/* Puts text in front of the message that err holds. */
+void leat__error_prefix(leat_error *err, const char *fmt, ...) LEAT_PRINTF(2, 3);
+void leat__error_clear(leat_error *err);
+
+/* Copies text that came from outside (a path, a key) so that it can stand in a one-line message: control
+ * characters become '?', and what is longer than cap - 1 is elided in the middle. Returns out. */
+const char *leat__printable(char *out, size_t cap, const void *text, size_t n);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail_path(leat_error *err, int sys, const char *verb, const char *path) {
+    char shown[600];
+    leat__printable(shown, sizeof shown, path, strlen(path));
+    const int code = sys == ENOENT || sys == ENOTDIR ? LEAT_ERR_NOT_FOUND : LEAT_ERR_IO;
+    return leat__fail_sys(err, code, sys, "cannot %s %s", verb, shown);
+}
+
+static int64_t mtime_of(const struct stat *st) {
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+int leat__file_stat(const char *path, leat__stat *out, leat_error *err) {
+    struct stat st;
+    if (stat(path, &st) != 0) return fail_path(err, errno, "find", path);
+    *out = (leat__stat){
+        .is_dir = S_ISDIR(st.st_mode),
+        .is_file = S_ISREG(st.st_mode),
+        .size = (uint64_t)st.st_size,
+        .mtime_ns = mtime_of(&st),
+        .device = (uint64_t)st.st_dev,
+        .inode = (uint64_t)st.st_ino,
+    };
+    return 0;
+}
+
+int leat__file_open(leat__file *file, const char *path, leat_error *err) {
+    struct stat st;
+    *file = (leat__file){.fd = -1};
+    int fd;
+    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0) return fail_path(err, errno, "open", path);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        const int sys = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        close(fd);
+        return fail_path(err, sys, "read as a regular file", path);
+    }
+    *file = (leat__file){.fd = fd, .size = (uint64_t)st.st_size, .mtime_ns = mtime_of(&st)};
+    return 0;
+}
+
+int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t offset, const char *path,
+                       leat_error *err) {
+    for (size_t done = 0; done < n;) {
+        const ssize_t got = pread(file->fd, (uint8_t *)dst + done, n - done, (off_t)(offset + done));
+        if (got > 0) done += (size_t)got;
+        else if (got == 0) {
+            char shown[600];
+            leat__printable(shown, sizeof shown, path, strlen(path));
+            return leat__fail(err, LEAT_ERR_IO,
+                              "%s: ends at byte %" PRIu64 ", %zu bytes short: it shrank while open", shown,
+                              offset + done, n - done);
+        } else if (errno != EINTR && errno != EAGAIN) {
+            return fail_path(err, errno, "read", path);
+        }
+    }
+    return 0;
+}
+
+void leat__file_will_read(const leat__file *file, uint64_t offset, uint64_t n) {
+    posix_fadvise(file->fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
+}
+
+void leat__file_close(leat__file *file) {
+    if (file->fd > 0) close(file->fd);
+    file->fd = -1;
+}
+
+int leat__file_read_all(const char *path, leat__buf *buf, size_t bytes_max, leat_error *err) {
+    leat__file file;
+    LEAT_TRY(leat__file_open(&file, path, err));
+    int rc = 0;
+    buf->size = 0;
+    if (file.size > bytes_max) {
+        char shown[600];
+        leat__printable(shown, sizeof shown, path, strlen(path));
+        rc = leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu", shown, file.size,
+                        bytes_max);
+    } else if (!leat__buf_reserve(buf, file.size)) {
+        rc = leat__fail_memory(err, file.size, path);
+    } else if ((rc = leat__file_read_at(&file, buf->data, file.size, 0, path, err)) == 0) {
+        buf->size = file.size;
+    }
+    leat__file_close(&file);
+    return rc;
+}
+
+/* -------------------------------------------------------------------------------------- whole files */
+
+enum { OUT_BUFFER = 1 << 20 };
+
+struct leat__out {
+    int fd;
+    uint64_t size;
+    size_t pending;
+    char *path;
+    char *temporary;
+    uint8_t *buffer;
+};
+
+static void out_free(leat__out *out) {
+    if (out->fd >= 0) close(out->fd);
+    leat__free(out->path);
+    leat__free(out->temporary);
+    leat__free(out->buffer);
+    leat__free(out);
+}
+
+int leat__out_open(leat__out **result, const char *path, leat_error *err) {
+    static atomic_uint counter;
+    *result = NULL;
+    leat__out *out = leat__alloc(LEAT_MEM_TOOL, sizeof *out);
+    if (!out) return leat__fail_memory(err, sizeof *out, "a file to write");
+    out->fd = -1;
+    const size_t cap = strlen(path) + 64;
+    out->path = leat__strdup(LEAT_MEM_TOOL, path);
+    out->temporary = leat__alloc(LEAT_MEM_TOOL, cap);
+    out->buffer = leat__alloc(LEAT_MEM_TOOL, OUT_BUFFER);
+    if (!out->path || !out->temporary || !out->buffer) {
+        out_free(out);
+        return leat__fail_memory(err, OUT_BUFFER, "a file to write");
+    }
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash - path) + 1 : 0;
+    snprintf(out->temporary, cap, "%.*s.%s.tmp-%ld-%u", folder, path, path + folder, (long)getpid(),
+             atomic_fetch_add(&counter, 1));
+    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out->fd < 0) {
+        const int rc = fail_path(err, errno, "create", out->temporary);
+        out_free(out);
+        return rc;
+    }
+    *result = out;
+    return 0;
+}
+
+static int write_fully(leat__out *out, const uint8_t *bytes, size_t n, leat_error *err) {
+    while (n > 0) {
+        const ssize_t put = write(out->fd, bytes, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return fail_path(err, errno, "write", out->path);
+        bytes += put;
+        n -= (size_t)put;
+    }
+    return 0;
+}
+
+static int flush(leat__out *out, leat_error *err) {
+    const size_t n = out->pending;
+    out->pending = 0;
+    return write_fully(out, out->buffer, n, err);
+}
+
+int leat__out_write(leat__out *out, const void *bytes, size_t n, leat_error *err) {
+    out->size += n;
+    if (n >= OUT_BUFFER - out->pending) LEAT_TRY(flush(out, err));
+    if (n >= OUT_BUFFER) return write_fully(out, bytes, n, err);
+    memcpy(out->buffer + out->pending, bytes, n);
+    out->pending += n;
+    return 0;
+}
+
+uint64_t leat__out_size(const leat__out *out) {
+    return out->size;
+}
+
+int leat__out_commit(leat__out **handle, leat_error *err) {
+    leat__out *out = *handle;
+    int rc = flush(out, err);
+    if (rc == 0 && fsync(out->fd) != 0) rc = fail_path(err, errno, "sync", out->path);
+    if (rc == 0 && close(out->fd) != 0) rc = fail_path(err, errno, "close", out->path);
+    if (rc == 0) out->fd = -1;
+    if (rc == 0 && rename(out->temporary, out->path) != 0)
+        rc = fail_path(err, errno, "rename into place", out->path);
+    if (rc < 0) {
+        leat__out_abort(handle);
+        return rc;
+    }
+    out_free(out);
+    *handle = NULL;
+    return 0;
+}
+
+void leat__out_abort(leat__out **handle) {
+    if (!*handle) return;
+    unlink((*handle)->temporary);
+    out_free(*handle);
+    *handle = NULL;
+}
+
+int leat__file_remove(const char *path, leat_error *err) {
+    if (unlink(path) != 0 && errno != ENOENT) return fail_path(err, errno, "remove", path);
+    return 0;
+}

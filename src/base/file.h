@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files: the only place where the library opens, reads, writes or lists anything. Nothing is mapped: a file that
+ * shrinks under a mapping kills the process that reads it. */
+#ifndef LEAT_BASE_FILE_H
+#define LEAT_BASE_FILE_H
+
+#include "base/mem.h"
+
+typedef struct leat__stat {
+    bool is_dir, is_file;
+    uint64_t size;
+    int64_t mtime_ns;
+    uint64_t device, inode;
+} leat__stat;
+
+typedef struct leat__file { /* fd -1 or 0-initialised and never opened: closed is fine */
+    int fd;
+    uint64_t size;
+    int64_t mtime_ns;
+} leat__file;
+
+/* 0, or LEAT_ERR_NOT_FOUND / LEAT_ERR_IO. Follows links. */
+int leat__file_stat(const char *path, leat__stat *out, leat_error *err);
+/* Regular files only: a FIFO or a device named like an image is an error, never a wait. */
+int leat__file_open(leat__file *file, const char *path, leat_error *err);
+/* Exactly n bytes at offset, or an error that says where the file ended. path is for the message. */
+int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t offset, const char *path,
+                       leat_error *err);
+/* Tells the kernel that [offset, offset + n) will be read soon; n 0 = to the end. */
+void leat__file_will_read(const leat__file *file, uint64_t offset, uint64_t n);
+void leat__file_close(leat__file *file);
+/* The whole file into buf; more than bytes_max is LEAT_ERR_LIMIT. */
+int leat__file_read_all(const char *path, leat__buf *buf, size_t bytes_max, leat_error *err);
+
+/* A file that appears whole or not at all: written beside its place, synced, renamed on commit. */
+typedef struct leat__out leat__out;
+int leat__out_open(leat__out **out, const char *path, leat_error *err);
+int leat__out_write(leat__out *out, const void *bytes, size_t n, leat_error *err);
+uint64_t leat__out_size(const leat__out *out);
+/* Writes what is left, syncs, renames. The handle is freed whatever happens. */
+int leat__out_commit(leat__out **out, leat_error *err);
+/* Removes what was written. NULL is fine. */
+void leat__out_abort(leat__out **out);
+
+/* Calls fn for every entry but "." and ".."; order is the file system's. kind: 'f' file, 'd' directory, 'l' link,
+ * '?' other or unknown. fn returns < 0 to stop with that code. */
+typedef int (*leat__dir_fn)(void *user, const char *name, char kind, leat_error *err);
+int leat__dir_list(const char *path, leat__dir_fn fn, void *user, leat_error *err);
+int leat__dir_make(const char *path, leat_error *err);    /* with parents */
+int leat__file_remove(const char *path, leat_error *err); /* missing is fine */
+
+/* Paths that match a shell pattern, sorted bytewise; a pattern without wild cards must exist. */
+typedef struct leat__paths {
+    char **path;
+    size_t n;
+} leat__paths;
+int leat__glob(leat__paths *out, const char *const *patterns, int n, leat_error *err);
+void leat__paths_free(leat__paths *paths);
+/* The absolute path without links, or a copy of path if there is none. NULL without memory. */
+char *leat__real_path(const char *path);
+/* The user's cache directory for leat ($XDG_CACHE_HOME/leat or ~/.cache/leat); false when there is no home. */
+bool leat__cache_dir(char *out, size_t cap);
+
+#endif

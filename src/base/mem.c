@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LEAT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LEAT_ASAN 1
+#endif
+#endif
+#ifdef LEAT_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n) __asan_poison_memory_region(p, n)
+#define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#define REDZONE 64
+#else
+#define POISON(p, n) ((void)0)
+#define UNPOISON(p, n) ((void)0)
+#define REDZONE 0
+#endif
+
+/* In front of every block: what leat__free must know. As large as the alignment. */
+typedef struct block_head {
+    size_t bytes;
+    leat__mem_kind kind;
+} LEAT_ALIGNED(LEAT_CACHE_LINE) block_head;
+
+static atomic_uint_least64_t held[LEAT_MEM_KINDS];
+static atomic_uint_least64_t n_allocs; /* tests: counts up to fail_at */
+static atomic_uint_least64_t fail_at;
+
+uint64_t leat__mem_fail_at(uint64_t n) {
+    const uint64_t seen = atomic_exchange(&n_allocs, 0);
+    atomic_store(&fail_at, n);
+    return seen;
+}
+
+uint64_t leat__mem_held(leat__mem_kind kind) {
+    return atomic_load(&held[kind]);
+}
+
+static void *alloc_raw(leat__mem_kind kind, size_t bytes, bool zeroed) {
+    size_t total;
+    if (!leat__add_size(bytes, sizeof(block_head) + LEAT_MEM_PAD + LEAT_CACHE_LINE, &total)) return NULL;
+    total = total / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
+    if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
+    block_head *head = aligned_alloc(LEAT_CACHE_LINE, total);
+    if (!head) return NULL;
+    if (zeroed) memset(head, 0, total);
+    else memset((uint8_t *)(head + 1) + bytes, 0, total - sizeof *head - bytes);
+    head->bytes = bytes;
+    head->kind = kind;
+    atomic_fetch_add(&held[kind], bytes);
+    return head + 1;
+}
+
+void *leat__alloc(leat__mem_kind kind, size_t bytes) {
+    return alloc_raw(kind, bytes, true);
+}
+
+void leat__free(void *block) {
+    if (!block) return;
+    block_head *head = (block_head *)block - 1;
+    atomic_fetch_sub(&held[head->kind], head->bytes);
+    free(head);
+}
+
+/* Kernels may read past the end here too. */
+static size_t page_bytes(size_t bytes) {
+    return LEAT_ALIGN_UP(bytes + LEAT_MEM_PAD, (size_t)4096);
+}
+
+void *leat__alloc_pages(size_t bytes) {
+    if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
+    void *block = mmap(NULL, page_bytes(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return NULL;
+    madvise(block, page_bytes(bytes), MADV_HUGEPAGE);
+    atomic_fetch_add(&held[LEAT_MEM_SLOT], bytes);
+    return block;
+}
+
+void leat__free_pages(void *block, size_t bytes) {
+    if (!block) return;
+    munmap(block, page_bytes(bytes));
+    atomic_fetch_sub(&held[LEAT_MEM_SLOT], bytes);
+}
+
+char *leat__strdup(leat__mem_kind kind, const char *text) {
+    const size_t n = strlen(text) + 1;
+    char *copy = alloc_raw(kind, n, false);
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+bool leat__buf_reserve(leat__buf *buf, size_t bytes) {
+    if (bytes <= buf->cap) return true;
+    size_t cap = LEAT_MAX(buf->cap + buf->cap / 2, (size_t)4096);
+    if (cap < bytes) cap = bytes;
+    uint8_t *data = alloc_raw(buf->kind, cap, false);
+    if (!data) return false;
+    if (buf->size) memcpy(data, buf->data, buf->size);
+    leat__free(buf->data);
+    buf->data = data;
+    buf->cap = cap;
+    buf->grown++;
+    return true;
+}
+
+bool leat__buf_append(leat__buf *buf, const void *bytes, size_t n) {
+    size_t total;
+    if (!leat__add_size(buf->size, n, &total) || !leat__buf_reserve(buf, total)) return false;
+    if (n) memcpy(buf->data + buf->size, bytes, n);
+    buf->size = total;
+    return true;
+}
+
+void leat__buf_free(leat__buf *buf) {
+    leat__free(buf->data);
+    *buf = (leat__buf){.kind = buf->kind};
+}
+
+/* ------------------------------------------------------------------------------------------- arena
+ *
+ *     chunks -> [head | piece | redzone | piece | redzone | ... free ]  -> older chunk -> ...
+ *
+ * Redzones exist under AddressSanitizer only. */
+
+struct leat__arena_chunk {
+    leat__arena_chunk *older;
+    size_t cap, used;
+    LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t bytes[];
+};
+
+static bool add_chunk(leat__arena *arena, size_t cap) {
+    leat__arena_chunk *chunk = alloc_raw(arena->kind, sizeof *chunk + cap, false);
+    if (!chunk) return false;
+    chunk->older = arena->chunks;
+    chunk->cap = cap;
+    chunk->used = 0;
+    POISON(chunk->bytes, cap);
+    arena->chunks = chunk;
+    arena->grown++;
+    return true;
+}
+
+static void drop_chunks(leat__arena *arena) {
+    while (arena->chunks) {
+        leat__arena_chunk *older = arena->chunks->older;
+        UNPOISON(arena->chunks->bytes, arena->chunks->cap);
+        leat__free(arena->chunks);
+        arena->chunks = older;
+    }
+}
+
+void *leat__arena_alloc(leat__arena *arena, size_t bytes) {
+    size_t need;
+    if (!leat__add_size(bytes, LEAT_CACHE_LINE - 1 + REDZONE, &need)) return NULL;
+    need = need / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
+    if (arena->limit && (need > arena->limit || arena->used > arena->limit - need)) return NULL;
+    leat__arena_chunk *chunk = arena->chunks;
+    if (!chunk || chunk->cap - chunk->used < need) {
+        if (!add_chunk(arena, LEAT_MAX(need, (size_t)65536))) return NULL;
+        chunk = arena->chunks;
+    }
+    uint8_t *piece = chunk->bytes + chunk->used;
+    chunk->used += need;
+    arena->used += need;
+    if (arena->used > arena->high) arena->high = arena->used;
+    UNPOISON(piece, bytes);
+    return piece;
+}
+
+bool leat__arena_adopt(leat__arena *arena, size_t high) {
+    assert(arena->used == 0);
+    if (high > arena->high) arena->high = high;
+    if (arena->chunks && !arena->chunks->older && arena->chunks->cap >= arena->high) return true;
+    drop_chunks(arena);
+    return arena->high == 0 || add_chunk(arena, arena->high);
+}
+
+void leat__arena_reset(leat__arena *arena) {
+    arena->used = 0;
+    /* Several chunks mean that this image was the largest so far: make one of them. Without memory for it
+     * the arena stays empty and the next image starts again with small chunks. */
+    if (arena->chunks && arena->chunks->older) leat__arena_adopt(arena, arena->high);
+    if (!arena->chunks) return;
+    arena->chunks->used = 0;
+    POISON(arena->chunks->bytes, arena->chunks->cap);
+}
+
+void leat__arena_free(leat__arena *arena) {
+    drop_chunks(arena);
+    *arena = (leat__arena){.kind = arena->kind, .limit = arena->limit};
+}

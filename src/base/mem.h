@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory. Everything the library allocates comes from here and is counted by kind.
+ *
+ *   leat__alloc / leat__free   what lives as long as a pipeline, an index, a plan
+ *   leat__buf                  grows and never shrinks: file bytes, rows, pictures of one worker
+ *   leat__arena                pieces with one common end: what a codec wants for one image
+ *
+ * All blocks are 64-byte aligned and readable for 64 bytes past their end, so that kernels may over-read. */
+#ifndef LEAT_BASE_MEM_H
+#define LEAT_BASE_MEM_H
+
+#include "base/error.h"
+
+#define LEAT_MEM_PAD 64
+
+typedef enum leat__mem_kind {
+    LEAT_MEM_SLOT,   /* batches                                  */
+    LEAT_MEM_WORKER, /* buffers and arenas of workers            */
+    LEAT_MEM_INDEX,  /* file names, record offsets, permutations */
+    LEAT_MEM_PLAN,   /* specs, plans, small structs              */
+    LEAT_MEM_WINDOW, /* records of a stream                      */
+    LEAT_MEM_TOOL,   /* pack, check, synth                       */
+    LEAT_MEM_KINDS
+} leat__mem_kind;
+
+/* Zeroed. NULL when there is none: the caller makes the message. */
+void *leat__alloc(leat__mem_kind kind, size_t bytes);
+/* NULL is fine. */
+void leat__free(void *block);
+/* Bytes now held, by kind, over the whole process. */
+uint64_t leat__mem_held(leat__mem_kind kind);
+/* Tests only: the n-th allocation from now fails (1 = the next), 0 = none. Returns allocations since the
+ * last call. */
+uint64_t leat__mem_fail_at(uint64_t n);
+
+/* Whole pages, page-aligned, huge ones where the system gives them; zeroed, and not resident before they are touched. For
+ * the memory of batches. */
+void *leat__alloc_pages(size_t bytes);
+void leat__free_pages(void *block, size_t bytes);
+
+char *leat__strdup(leat__mem_kind kind, const char *text);
+
+typedef struct leat__buf { /* zeroed = empty                        */
+    uint8_t *data;
+    size_t size; /* bytes in use, the user's to set       */
+    size_t cap;
+    leat__mem_kind kind;
+    uint32_t grown; /* how often it had to grow              */
+} leat__buf;
+
+/* Room for at least bytes; content is kept. False without memory: the buffer is as before. */
+bool leat__buf_reserve(leat__buf *buf, size_t bytes);
+bool leat__buf_append(leat__buf *buf, const void *bytes, size_t n);
+void leat__buf_free(leat__buf *buf);
+
+typedef struct leat__arena_chunk leat__arena_chunk;
+typedef struct leat__arena {   /* zeroed = empty                                    */
+    leat__arena_chunk *chunks; /* newest first                                      */
+    size_t used;               /* bytes asked for since the last reset, padding too */
+    size_t high;               /* most ever used between two resets                 */
+    size_t limit;              /* 0 = none; allocations past it fail                */
+    leat__mem_kind kind;
+    uint32_t grown;
+} leat__arena;
+
+/* Not zeroed; 64-byte aligned. NULL when there is no memory or the limit is reached. */
+void *leat__arena_alloc(leat__arena *arena, size_t bytes);
+/* Forgets all pieces. Afterwards one chunk holds at least the high-water mark, so that a second image of the
+ * same kind allocates nothing. */
+void leat__arena_reset(leat__arena *arena);
+/* Makes room for a high-water mark that another worker met. Only right after a reset. */
+bool leat__arena_adopt(leat__arena *arena, size_t high);
+void leat__arena_free(leat__arena *arena);
+
+#endif

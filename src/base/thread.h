@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads, by thin names over pthreads, and one parallel loop. Used by engine/ and tools/; sources only
+ * through leat__parallel, whose callbacks share nothing writable. */
+#ifndef LEAT_BASE_THREAD_H
+#define LEAT_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/error.h"
+
+typedef pthread_mutex_t leat__mutex;
+typedef pthread_cond_t leat__cond;
+
+static inline void leat__lock(leat__mutex *mutex) {
+    pthread_mutex_lock(mutex);
+}
+static inline void leat__unlock(leat__mutex *mutex) {
+    pthread_mutex_unlock(mutex);
+}
+int leat__mutex_init(leat__mutex *mutex, leat_error *err);
+/* Waits on the monotonic clock. */
+int leat__cond_init(leat__cond *cond, leat_error *err);
+static inline void leat__cond_wait(leat__cond *cond, leat__mutex *mutex) {
+    pthread_cond_wait(cond, mutex);
+}
+/* False when the time ran out. */
+bool leat__cond_wait_for(leat__cond *cond, leat__mutex *mutex, uint64_t ns);
+
+/* Starts a thread with all signals blocked, named name (at most 15 characters). */
+int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
+                       leat_error *err);
+
+/* Calls fn(user, item, worker, err) for every item in [0, n), items in any order, worker in [0, n_threads).
+ * The first failure (the lowest item of those that failed) stops the rest and is returned. */
+typedef int (*leat__parallel_fn)(void *user, uint64_t item, int worker, leat_error *err);
+int leat__parallel(int n_threads, uint64_t n, leat__parallel_fn fn, void *user, leat_error *err);
+
+#endif
