@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the room: what decode.c asks of a codec, and what the codecs share. */
+#ifndef LEAT_DECODE_CODEC_H
+#define LEAT_DECODE_CODEC_H
+
+#include "decode/decode.h"
+
+#define LEAT_TRUNCATED "premature end of data: the file is truncated"
+
+typedef struct leat__decode_job { /* one picture                                              */
+    const uint8_t *bytes;
+    size_t n;
+    leat__decode_options options; /* every default filled in                                  */
+    leat__picture_info info;      /* as stored, not turned                                    */
+    leat__arena *arena;           /* lives until the picture ends                             */
+    bool whole;                   /* the codec gives all rows in one call, with a stride > 0  */
+} leat__decode_job;
+
+/* The life of a picture: header, [begin, rows...], end. A function that fails leaves the codec such that only
+ * end may follow; a failed header needs no end. err is never NULL. */
+typedef struct leat__codec_ops {
+    const char *name;
+    size_t state_bytes; /* zeroed, one per decoder; 0 = none                    */
+    int (*init)(void *state, leat__arena *arena, leat_error *err); /* may be NULL   */
+    void (*destroy)(void *state);                                  /* may be NULL   */
+    /* Fills in job->info (channels: what "as stored" means) and job->whole. Takes nothing whose size comes
+     * from the file: limits are checked afterwards. */
+    int (*header)(void *state, leat__decode_job *job, leat_error *err);
+    /* job->info.channels now holds what the rows shall have. */
+    int (*begin)(void *state, leat__decode_job *job, leat_error *err);
+    int (*rows)(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stride, int n_rows,
+                leat_error *err);
+    /* complete: all rows were handed out, so the file's end is worth a look. Releases everything anyway. */
+    int (*end)(void *state, leat__decode_job *job, bool complete, leat_error *err);
+} leat__codec_ops;
+
+extern const leat__codec_ops leat__codec_jpeg, leat__codec_png, leat__codec_webp, leat__codec_gif,
+    leat__codec_bmp;
+
+/* A piece of the picture's arena for count * size bytes; NULL with a message: LEAT_ERR_LIMIT when
+ * options.memory_max forbids it, LEAT_ERR_MEMORY when there is none. */
+void *leat__decode_alloc(leat__decode_job *job, size_t count, size_t size, leat_error *err);
+/* The message of that, for codecs that allocate through hooks of their own. */
+int leat__decode_alloc_failed(const leat__arena *arena, const char *codec, size_t bytes, leat_error *err);
+
+/* The orientation (1 to 8) that a TIFF structure, as EXIF uses it, tells in its first directory; else 1. */
+int leat__exif_orientation(const uint8_t *tiff, size_t n);
+/* The same for the bytes of an EXIF block that may begin with "Exif\0\0". */
+int leat__exif_block_orientation(const uint8_t *block, size_t n);
+
+/* n pixels from src_channels (1 gray, 2 gray and alpha, 3, 4) to dst_channels (1, 3, 4); no overlap. */
+void leat__channels_convert(uint8_t *dst, int dst_channels, const uint8_t *src, int src_channels, size_t n);
+/* One opaque or transparent colour as dst_channels bytes. */
+void leat__channels_pixel(uint8_t *dst, int dst_channels, const uint8_t rgba[4]);
+/* n pixels from indices by a table of 256 entries of 4 bytes, of which the first dst_channels count: see
+ * leat__channels_pixel. */
+void leat__channels_lookup(uint8_t *dst, int dst_channels, const uint8_t *indices, const uint8_t *table,
+                           size_t n);
+
+static inline uint8_t leat__gray_of(unsigned r, unsigned g, unsigned b) {
+    return (uint8_t)((19595 * r + 38470 * g + 7471 * b + 32768) >> 16);
+}
+static inline uint32_t leat__load_be32(const uint8_t *p) {
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door of the room: which codec, is it within the limits, and rows in the order and orientation asked
+ * for. A codec either streams its rows or gives all of them in one call (job.whole); in the second case, and
+ * when the picture must be turned, the picture waits in the arena.
+ *
+ * The first failure of a picture is kept, because the caller may meet it again at end; codecs therefore
+ * always have a place for their message. */
+#include "decode/codec.h"
+
+#include <limits.h>
+
+static const leat__codec_ops *const codecs[LEAT_CODEC_COUNT] = {
+    [LEAT_CODEC_JPEG] = &leat__codec_jpeg, [LEAT_CODEC_PNG] = &leat__codec_png,
+    [LEAT_CODEC_WEBP] = &leat__codec_webp, [LEAT_CODEC_GIF] = &leat__codec_gif,
+    [LEAT_CODEC_BMP] = &leat__codec_bmp,
+};
+
+struct leat__decoder {
+    leat__arena arena;
+    void *state[LEAT_CODEC_COUNT];
+    const leat__codec_ops *ops; /* of the open picture, NULL when there is none      */
+    leat__decode_job job;
+    leat__picture_info shown; /* job.info as the caller sees it: turned            */
+    int orientation;          /* to apply: 1 unless options.orient                 */
+    int next_row;
+    uint8_t *picture; /* in the arena, as stored; NULL until it is needed  */
+    leat_error failure;
+};
+
+/* ------------------------------------------------------------------------------------------ what is it */
+
+leat__codec leat__codec_detect(const uint8_t *bytes, size_t n) {
+    if (n >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0) return LEAT_CODEC_JPEG;
+    if (n >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0) return LEAT_CODEC_PNG;
+    if (n >= 12 && memcmp(bytes, "RIFF", 4) == 0 && memcmp(bytes + 8, "WEBP", 4) == 0) return LEAT_CODEC_WEBP;
+    if (n >= 6 && (memcmp(bytes, "GIF87a", 6) == 0 || memcmp(bytes, "GIF89a", 6) == 0)) return LEAT_CODEC_GIF;
+    if (n >= 2 && memcmp(bytes, "BM", 2) == 0) return LEAT_CODEC_BMP;
+    return LEAT_CODEC_UNKNOWN;
+}
+
+const char *leat__codec_name(leat__codec codec) {
+    return codec > LEAT_CODEC_UNKNOWN && codec < LEAT_CODEC_COUNT ? codecs[codec]->name : "unknown";
+}
+
+/* People meet these in folders of images; naming them saves a search. */
+static const struct {
+    const char *name;
+    uint8_t at, n;
+    const char *magic;
+} foreign[] = {
+    {"TIFF", 0, 4, "II*\0"},   {"TIFF", 0, 4, "MM\0*"},     {"AVIF", 4, 8, "ftypavif"},
+    {"HEIF", 4, 7, "ftyphei"}, {"HEIF", 4, 8, "ftypmif1"},  {"JPEG XL", 0, 2, "\xff\x0a"},
+    {"JPEG XL", 4, 4, "JXL "}, {"JPEG 2000", 4, 4, "jP  "}, {"Photoshop", 0, 4, "8BPS"},
+    {"PDF", 0, 5, "%PDF-"},    {"icon", 0, 4, "\0\0\1\0"},  {"gzip", 0, 2, "\x1f\x8b"},
+    {"zip", 0, 4, "PK\3\4"},   {"HTML", 0, 9, "<!DOCTYPE"}, {"HTML", 0, 5, "<html"},
+    {"SVG", 0, 4, "<svg"},
+};
+
+static int fail_unknown(const uint8_t *bytes, size_t n, leat_error *err) {
+    if (n == 0) return leat__fail(err, LEAT_ERR_DECODE, "not an image: the file is empty");
+    for (size_t i = 0; i < LEAT_COUNT(foreign); i++) {
+        if (n >= (size_t)foreign[i].at + foreign[i].n &&
+            memcmp(bytes + foreign[i].at, foreign[i].magic, foreign[i].n) == 0)
+            return leat__fail(err, LEAT_ERR_UNSUPPORTED,
+                              "this is a %s file; leat decodes JPEG, PNG, WebP, GIF and BMP",
+                              foreign[i].name);
+    }
+    char hex[3 * 8 + 1] = "";
+    for (size_t i = 0; i < LEAT_MIN(n, (size_t)8); i++) {
+        static const char digits[] = "0123456789abcdef";
+        hex[3 * i] = ' ', hex[3 * i + 1] = digits[bytes[i] >> 4], hex[3 * i + 2] = digits[bytes[i] & 15];
+    }
+    return leat__fail(err, LEAT_ERR_DECODE, "not a JPEG, PNG, WebP, GIF or BMP file: it begins with%s", hex);
+}
+
+/* --------------------------------------------------------------------------------------------- memory */
+
+int leat__decode_alloc_failed(const leat__arena *arena, const char *codec, size_t bytes, leat_error *err) {
+    if (arena->limit && (bytes > arena->limit || arena->used > arena->limit - bytes))
+        return leat__fail(err, LEAT_ERR_LIMIT,
+                          "%s: the picture needs %zu bytes and %zu more; the limit is %zu", codec,
+                          arena->used, bytes, arena->limit);
+    leat__fail_memory(err, bytes, "pixels");
+    leat__error_prefix(err, "%s: ", codec);
+    return LEAT_ERR_MEMORY;
+}
+
+void *leat__decode_alloc(leat__decode_job *job, size_t count, size_t size, leat_error *err) {
+    size_t bytes;
+    if (!leat__mul_size(count, size, &bytes)) bytes = SIZE_MAX;
+    void *piece = leat__arena_alloc(job->arena, bytes);
+    if (!piece) leat__decode_alloc_failed(job->arena, leat__codec_name(job->info.codec), bytes, err);
+    return piece;
+}
+
+leat__decoder *leat__decoder_new(leat_error *err) {
+    leat__decoder *decoder = leat__alloc(LEAT_MEM_WORKER, sizeof *decoder);
+    if (!decoder) {
+        leat__fail_memory(err, sizeof *decoder, "decoder");
+        return NULL;
+    }
+    decoder->arena.kind = LEAT_MEM_WORKER;
+    for (int i = LEAT_CODEC_UNKNOWN + 1; i < LEAT_CODEC_COUNT; i++) {
+        const leat__codec_ops *ops = codecs[i];
+        if (!ops->state_bytes) continue;
+        void *state = leat__alloc(LEAT_MEM_WORKER, ops->state_bytes);
+        if (!state) {
+            leat__fail_memory(err, ops->state_bytes, "decoder");
+            goto fail;
+        }
+        if (ops->init && ops->init(state, &decoder->arena, &decoder->failure) < 0) {
+            if (err) *err = decoder->failure;
+            leat__free(state);
+            goto fail;
+        }
+        decoder->state[i] = state;
+    }
+    return decoder;
+fail:
+    leat__decoder_free(&decoder);
+    return NULL;
+}
+
+void leat__decoder_free(leat__decoder **decoder) {
+    leat__decoder *d = *decoder;
+    if (!d) return;
+    if (d->ops) leat__decode_end(d, NULL);
+    for (int i = LEAT_CODEC_UNKNOWN + 1; i < LEAT_CODEC_COUNT; i++) {
+        if (d->state[i] && codecs[i]->destroy) codecs[i]->destroy(d->state[i]);
+        leat__free(d->state[i]);
+    }
+    leat__arena_free(&d->arena);
+    leat__free(d);
+    *decoder = NULL;
+}
+
+size_t leat__decoder_high(const leat__decoder *decoder) {
+    return decoder->arena.high;
+}
+
+bool leat__decoder_adopt(leat__decoder *decoder, size_t high) {
+    return decoder->ops ? false : leat__arena_adopt(&decoder->arena, high);
+}
+
+void leat__decoder_trim(leat__decoder *decoder, size_t most) {
+    if (!decoder->ops && decoder->arena.high > most) leat__arena_free(&decoder->arena);
+}
+
+uint32_t leat__decoder_grown(const leat__decoder *decoder) {
+    return decoder->arena.grown;
+}
+
+/* ------------------------------------------------------------------------------------- begin and end */
+
+static int check_options(const leat__decode_options *options, leat_error *err) {
+    const int c = options->channels;
+    if (c != 0 && c != 1 && c != 3 && c != 4)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "decode: channels must be 0, 1, 3 or 4, not %d", c);
+    if (options->side_max < 0 || options->scans_max < 0)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "decode: a limit is negative");
+    return 0;
+}
+
+static leat__decode_options with_defaults(leat__decode_options o) {
+    if (!o.pixels_max) o.pixels_max = LEAT_DECODE_PIXELS_MAX;
+    if (!o.side_max) o.side_max = LEAT_DECODE_SIDE_MAX;
+    if (!o.scans_max) o.scans_max = LEAT_DECODE_SCANS_MAX;
+    if (!o.memory_max) o.memory_max = LEAT_DECODE_MEMORY_MAX;
+    return o;
+}
+
+static int check_size(const leat__decode_job *job, leat_error *err) {
+    const char *name = leat__codec_name(job->info.codec);
+    const int w = job->info.width, h = job->info.height;
+    if (w < 1 || h < 1)
+        return leat__fail(err, LEAT_ERR_DECODE, "%s: the picture is %d x %d pixels", name, w, h);
+    if (w > job->options.side_max || h > job->options.side_max)
+        return leat__fail(err, LEAT_ERR_LIMIT, "%s: %d x %d pixels; the limit is %d a side", name, w, h,
+                          job->options.side_max);
+    if ((uint64_t)w * (uint64_t)h > job->options.pixels_max)
+        return leat__fail(err, LEAT_ERR_LIMIT, "%s: %d x %d = %" PRIu64 " pixels; the limit is %" PRIu64,
+                          name, w, h, (uint64_t)w * (uint64_t)h, job->options.pixels_max);
+    return 0;
+}
+
+/* Ends the open picture whatever its condition, and gives its memory back. */
+static int close_picture(leat__decoder *d, bool complete, leat_error *err) {
+    const leat__codec_ops *ops = d->ops;
+    d->ops = NULL;
+    const int rc = ops->end(d->state[d->job.info.codec], &d->job, complete, err);
+    d->picture = NULL;
+    leat__arena_reset(&d->arena);
+    return rc;
+}
+
+/* Up to the header and the limits. On success the picture is open. */
+static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const leat__decode_options *options,
+                        leat_error *err) {
+    static const leat__decode_options defaults;
+    if (!options) options = &defaults;
+    assert(!d->ops);
+    LEAT_TRY(check_options(options, err));
+    const leat__codec codec = leat__codec_detect(bytes, n);
+    if (codec == LEAT_CODEC_UNKNOWN) return fail_unknown(bytes, n, err);
+
+    leat__arena_reset(&d->arena);
+    d->job =
+        (leat__decode_job){.bytes = bytes, .n = n, .options = with_defaults(*options), .arena = &d->arena};
+    d->job.info.codec = codec;
+    d->job.info.orientation = 1;
+    d->arena.limit = d->job.options.memory_max;
+    const int rc = codecs[codec]->header(d->state[codec], &d->job, err);
+    if (rc < 0) {
+        leat__arena_reset(&d->arena);
+        return rc;
+    }
+    d->ops = codecs[codec];
+    const int checked = check_size(&d->job, err);
+    if (checked < 0) {
+        leat_error ignored;
+        close_picture(d, false, &ignored);
+        return checked;
+    }
+    if (options->channels) d->job.info.channels = options->channels;
+    d->shown = d->job.info;
+    d->orientation = options->orient ? d->job.info.orientation : 1;
+    if (d->orientation >= 5) {
+        d->shown.width = d->job.info.height;
+        d->shown.height = d->job.info.width;
+    }
+    d->next_row = 0;
+    leat__error_clear(&d->failure);
+    return 0;
+}
+
+int leat__decode_info(leat__decoder *d, const uint8_t *bytes, size_t n, const leat__decode_options *options,
+                      leat__picture_info *info, leat_error *err) {
+    leat_error local;
+    if (!err) err = &local;
+    LEAT_TRY(open_picture(d, bytes, n, options, err));
+    *info = d->shown;
+    return close_picture(d, false, err);
+}
+
+int leat__decode_begin(leat__decoder *d, const uint8_t *bytes, size_t n, const leat__decode_options *options,
+                       leat__picture_info *info, leat_error *err) {
+    leat_error local;
+    if (!err) err = &local;
+    LEAT_TRY(open_picture(d, bytes, n, options, err));
+    const int rc = d->ops->begin(d->state[d->job.info.codec], &d->job, err);
+    if (rc < 0) {
+        close_picture(d, false, &d->failure);
+        return rc;
+    }
+    *info = d->shown;
+    return 0;
+}
+
+int leat__decode_end(leat__decoder *d, leat_error *err) {
+    assert(d->ops);
+    const bool failed = d->failure.code != 0;
+    leat_error ignored;
+    const int rc =
+        close_picture(d, !failed && d->next_row == d->shown.height, failed ? &ignored : &d->failure);
+    if (!failed && rc >= 0) return 0;
+    if (err) *err = d->failure;
+    return d->failure.code;
+}
+
+/* ------------------------------------------------------------------------------------------------ rows */
+
+/* Where output row y begins in the stored picture, and how far the next pixel of that row is. */
+static const uint8_t *turned_row(const leat__decoder *d, int y, ptrdiff_t *step) {
+    const ptrdiff_t c = d->job.info.channels, w = d->job.info.width, h = d->job.info.height;
+    ptrdiff_t x0 = 0, y0 = 0, along_x = 0, along_y = 0;
+    switch (d->orientation) {
+    case 1: y0 = y, along_x = 1; break;
+    case 2: y0 = y, x0 = w - 1, along_x = -1; break;
+    case 3: y0 = h - 1 - y, x0 = w - 1, along_x = -1; break;
+    case 4: y0 = h - 1 - y, along_x = 1; break;
+    case 5: x0 = y, along_y = 1; break;
+    case 6: x0 = y, y0 = h - 1, along_y = -1; break;
+    case 7: x0 = w - 1 - y, y0 = h - 1, along_y = -1; break;
+    default: x0 = w - 1 - y, along_y = 1; break;
+    }
+    *step = (along_y * w + along_x) * c;
+    return d->picture + (y0 * w + x0) * c;
+}
+
+static void copy_row(uint8_t *dst, const uint8_t *src, ptrdiff_t step, int width, int channels) {
+    if (step == channels) {
+        memcpy(dst, src, (size_t)width * (size_t)channels);
+        return;
+    }
+    switch (channels) {
+    case 1:
+        for (int x = 0; x < width; x++, src += step) dst[x] = src[0];
+        break;
+    case 3:
+        for (int x = 0; x < width; x++, src += step, dst += 3)
+            dst[0] = src[0], dst[1] = src[1], dst[2] = src[2];
+        break;
+    default:
+        for (int x = 0; x < width; x++, src += step, dst += 4) memcpy(dst, src, 4);
+    }
+}
+
+static int load_picture(leat__decoder *d, leat_error *err) {
+    const leat__picture_info *info = &d->job.info;
+    const size_t stride = (size_t)info->width * (size_t)info->channels;
+    uint8_t *picture = leat__decode_alloc(&d->job, stride, (size_t)info->height, err);
+    if (!picture) return err->code;
+    LEAT_TRY(d->ops->rows(d->state[info->codec], &d->job, picture, (ptrdiff_t)stride, info->height, err));
+    d->picture = picture;
+    return 0;
+}
+
+static int read_rows(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err) {
+    const bool all = d->next_row == 0 && n_rows == d->shown.height && stride > 0 && stride <= INT_MAX;
+    if (d->orientation == 1 && !d->picture && (!d->job.whole || all))
+        return d->ops->rows(d->state[d->job.info.codec], &d->job, dst, stride, n_rows, err);
+    if (!d->picture) LEAT_TRY(load_picture(d, err));
+    for (int i = 0; i < n_rows; i++) {
+        ptrdiff_t step;
+        const uint8_t *src = turned_row(d, d->next_row + i, &step);
+        copy_row(dst + i * stride, src, step, d->shown.width, d->shown.channels);
+    }
+    return 0;
+}
+
+int leat__decode_rows(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err) {
+    assert(d->ops);
+    if (d->failure.code == 0) {
+        if (n_rows < 0 || n_rows > d->shown.height - d->next_row)
+            return leat__fail(err, LEAT_ERR_ARGUMENT, "decode: %d rows wanted, %d are left", n_rows,
+                              d->shown.height - d->next_row);
+        if (n_rows == 0 || read_rows(d, dst, stride, n_rows, &d->failure) >= 0) {
+            d->next_row += n_rows;
+            return 0;
+        }
+    }
+    if (err) *err = d->failure;
+    return d->failure.code;
+}

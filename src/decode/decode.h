@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of an image file to rows of u8 pixels: JPEG, PNG, WebP, GIF and BMP behind one door.
+ *
+ *     begin -> rows, rows, ... -> end         one picture at a time, one decoder per worker
+ *
+ * Baseline JPEG, plain PNG and plain BMP stream: no whole picture is held. Interlaced PNG, WebP, GIF, RLE BMP
+ * and pictures that must be turned are decoded whole into the decoder's arena first, or straight into the
+ * caller's memory when the first call asks for all rows.
+ *
+ * What a row holds: gray (1), RGB (3) or RGBA (4), 8 bits a channel, top row first.
+ *   gray from RGB    (19595 R + 38470 G + 7471 B + 32768) >> 16; for a YCbCr JPEG its Y plane
+ *   RGB from gray    replicated
+ *   alpha            dropped for 1 and 3 channels, never blended; 255 where the file has none
+ *   16 bits          the high byte
+ *   CMYK             r = k c / 255 with an Adobe marker, else (255 - k)(255 - c) / 255
+ *   animations       the first frame, on a canvas of zeros
+ *
+ * Damage is an error (LEAT_ERR_DECODE), never a warning and a gray area; a file that ends before its own end
+ * mark is damaged. What a valid file needs and a codec lacks is LEAT_ERR_UNSUPPORTED. Messages are one line
+ * that begins with the codec's name and holds no file name. */
+#ifndef LEAT_DECODE_DECODE_H
+#define LEAT_DECODE_DECODE_H
+
+#include "base/mem.h"
+
+#define LEAT_DECODE_PIXELS_MAX ((uint64_t)1 << 27) /* 134 million */
+#define LEAT_DECODE_SIDE_MAX 65535
+#define LEAT_DECODE_SCANS_MAX 100
+#define LEAT_DECODE_MEMORY_MAX ((size_t)1 << 30)
+
+typedef enum leat__codec {
+    LEAT_CODEC_UNKNOWN,
+    LEAT_CODEC_JPEG,
+    LEAT_CODEC_PNG,
+    LEAT_CODEC_WEBP,
+    LEAT_CODEC_GIF,
+    LEAT_CODEC_BMP,
+    LEAT_CODEC_COUNT
+} leat__codec;
+
+/* By content; a file's name does not matter. */
+leat__codec leat__codec_detect(const uint8_t *bytes, size_t n);
+/* "jpeg", "png", ...; "unknown". */
+const char *leat__codec_name(leat__codec codec);
+
+typedef struct leat__decode_options { /* zeroed = defaults                                         */
+    int channels;                     /* 0 = as stored (1, 3 or 4), 1, 3, 4                        */
+    bool orient;                      /* apply the EXIF orientation; default off                   */
+    bool fast;                        /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
+    uint64_t pixels_max;              /* 0 = LEAT_DECODE_PIXELS_MAX                                */
+    int side_max;                     /* 0 = LEAT_DECODE_SIDE_MAX                                  */
+    int scans_max;                    /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */
+    size_t memory_max;                /* 0 = LEAT_DECODE_MEMORY_MAX; of the arena, for one picture */
+} leat__decode_options;
+
+typedef struct leat__picture_info {
+    leat__codec codec;
+    int width, height;   /* as the rows come out: turned if options.orient            */
+    int channels;        /* of the rows                                               */
+    int stored_channels; /* 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK           */
+    int bits;            /* of one stored channel, or of a palette's index            */
+    int orientation;     /* what EXIF says, 1 to 8; 1 if nothing; told even if unused */
+    bool progressive;    /* progressive JPEG, interlaced PNG or GIF                   */
+} leat__picture_info;
+
+typedef struct leat__decoder leat__decoder;
+
+/* Created once per worker and reused for every image: what a picture decodes to does not depend on the
+ * pictures before it. NULL without memory. */
+leat__decoder *leat__decoder_new(leat_error *err);
+/* Frees and nulls; NULL is fine, and so is a picture that was not ended. */
+void leat__decoder_free(leat__decoder **decoder);
+
+/* Reads the header only. Not between begin and end. options may be NULL. */
+int leat__decode_info(leat__decoder *decoder, const uint8_t *bytes, size_t n,
+                      const leat__decode_options *options, leat__picture_info *info, leat_error *err);
+/* Begins a picture; bytes stay valid until end. After a failure there is nothing to end. */
+int leat__decode_begin(leat__decoder *decoder, const uint8_t *bytes, size_t n,
+                       const leat__decode_options *options, leat__picture_info *info, leat_error *err);
+/* The next n_rows rows, in order, the first at dst. After a failure the picture's content is lost: further
+ * calls fail in the same way, and so does end. */
+int leat__decode_rows(leat__decoder *decoder, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err);
+/* Always called after a successful begin. When all rows were read it also checks that the file ends as it
+ * should; otherwise what lies below the rows that were read is not looked at. */
+int leat__decode_end(leat__decoder *decoder, leat_error *err);
+
+/* The arena's high-water mark and growth, see base/mem.h. Adopt only while no picture is open. */
+size_t leat__decoder_high(const leat__decoder *decoder);
+bool leat__decoder_adopt(leat__decoder *decoder, size_t high);
+/* Gives memory back that pictures of more than most bytes have left behind. Only while no picture is open. */
+void leat__decoder_trim(leat__decoder *decoder, size_t most);
+uint32_t leat__decoder_grown(const leat__decoder *decoder);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PNG through libpng's row-by-row reader. libpng (and zlib under it) allocates from the picture's arena; its
+ * structs live for one picture. The header is read by ourselves, so that sizes are checked before libpng sees
+ * the file.
+ *
+ * libpng unfilters, unpacks, drops the low byte of 16 and turns a transparent colour into alpha when
+ * alpha is wanted; palettes and channels are ours. Chunks that do not say what the pixels are (profiles,
+ * text, gamma, EXIF) are skipped unread, so that none of them can inflate into anything. An index past
+ * the end of the palette is black. libpng's warnings pass (they are about ancillary chunks and surplus
+ * data); a wrong checksum of a chunk that matters, a missing end chunk and too little data are errors. */
+#include "decode/codec.h"
+
+#include <setjmp.h>
+
+#include <png.h>
+
+typedef struct png_state {
+    png_structp png;
+    png_infop info;
+    leat__decode_job *job;
+    size_t at; /* next byte to read                              */
+    jmp_buf jump;
+    leat_error *err;
+    int code;
+    size_t wanted; /* bytes that could not be had                    */
+    bool indexed;
+    int raw_channels; /* of what libpng gives; 1 if indexed             */
+    size_t raw_stride;
+    uint8_t *raw;           /* a row, or all rows if interlaced, or NULL when
+                                 libpng can write into dst                      */
+    uint8_t table[4 * 256]; /* the palette in the channels wanted             */
+    uint8_t *dst;           /* what rows_step is to do                        */
+    ptrdiff_t stride;
+    int n_rows;
+} png_state;
+
+/* ----------------------------------------------------------------------------------------- callbacks */
+
+static PNG_NORETURN void on_error(png_structp png, png_const_charp words) {
+    png_state *s = png_get_error_ptr(png);
+    if (s->wanted) s->code = leat__decode_alloc_failed(s->job->arena, "png", s->wanted, s->err);
+    else s->code = leat__fail(s->err, LEAT_ERR_DECODE, "png: %s", words);
+    longjmp(s->jump, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp words) {
+    (void)png, (void)words;
+}
+
+static png_voidp take(png_structp png, png_alloc_size_t bytes) {
+    png_state *s = png_get_mem_ptr(png);
+    void *piece = leat__arena_alloc(s->job->arena, bytes);
+    if (!piece) s->wanted = bytes;
+    return piece;
+}
+
+static void give_back(png_structp png, png_voidp piece) {
+    (void)png, (void)piece; /* the arena's reset does it */
+}
+
+static void read_bytes(png_structp png, png_bytep dst, size_t n) {
+    png_state *s = png_get_io_ptr(png);
+    if (n > s->job->n - s->at) png_error(png, LEAT_TRUNCATED);
+    memcpy(dst, s->job->bytes + s->at, n);
+    s->at += n;
+}
+
+/* Runs a step; whatever goes wrong in libpng ends here. */
+static int guarded(png_state *s, void (*step)(png_state *), leat_error *err) {
+    s->err = err;
+    s->code = 0;
+    if (setjmp(s->jump) == 0) step(s);
+    return s->code;
+}
+
+/* ---------------------------------------------------------------------------------------------- steps */
+
+static void fill_table(png_state *s) {
+    png_colorp palette = NULL;
+    png_bytep alpha = NULL;
+    int n_colours = 0, n_alpha = 0;
+    png_get_PLTE(s->png, s->info, &palette, &n_colours);
+    png_get_tRNS(s->png, s->info, &alpha, &n_alpha, NULL);
+    for (int i = 0; i < 256; i++) {
+        uint8_t rgba[4] = {0, 0, 0, 255};
+        if (i < n_colours) rgba[0] = palette[i].red, rgba[1] = palette[i].green, rgba[2] = palette[i].blue;
+        if (i < n_alpha) rgba[3] = alpha[i];
+        leat__channels_pixel(s->table + 4 * i, s->job->info.channels, rgba);
+    }
+}
+
+static void begin_step(png_state *s) {
+    const leat__decode_job *job = s->job;
+    s->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, s, on_error, on_warning, s, take, give_back);
+    if (!s->png) { /* libpng told on_warning or nobody */
+        if (s->wanted) s->code = leat__decode_alloc_failed(job->arena, "png", s->wanted, s->err);
+        else
+            s->code =
+                leat__fail(s->err, LEAT_ERR_UNSUPPORTED, "png: libpng is not the version leat was made for");
+        return;
+    }
+    s->info = png_create_info_struct(s->png);
+    if (!s->info) png_error(s->png, "no memory");
+    png_set_read_fn(s->png, s, read_bytes);
+    png_set_user_limits(s->png, (png_uint_32)job->info.width, (png_uint_32)job->info.height);
+    /* A negative count means all chunks but IHDR, PLTE, tRNS, IDAT and IEND. */
+    png_set_keep_unknown_chunks(s->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_check_for_invalid_index(s->png, 0);
+    png_set_option(s->png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
+    png_read_info(s->png, s->info);
+
+    const int colour = png_get_color_type(s->png, s->info), bits = png_get_bit_depth(s->png, s->info);
+    s->indexed = colour == PNG_COLOR_TYPE_PALETTE;
+    if (s->indexed) {
+        fill_table(s);
+        png_set_packing(s->png);
+    } else {
+        if (bits < 8) png_set_expand_gray_1_2_4_to_8(s->png);
+        if (job->info.channels == 4 && png_get_valid(s->png, s->info, PNG_INFO_tRNS))
+            png_set_tRNS_to_alpha(s->png);
+        if (bits == 16) png_set_strip_16(s->png);
+    }
+    png_set_interlace_handling(s->png);
+    png_read_update_info(s->png, s->info);
+
+    s->raw_channels = png_get_channels(s->png, s->info);
+    s->raw_stride = png_get_rowbytes(s->png, s->info);
+    if (s->raw_stride != (size_t)job->info.width * (size_t)s->raw_channels)
+        png_error(s->png, "rows are not of the size that the header tells");
+}
+
+static void give_row(png_state *s, uint8_t *dst, const uint8_t *raw) {
+    const int channels = s->job->info.channels;
+    const size_t width = (size_t)s->job->info.width;
+    if (s->indexed) leat__channels_lookup(dst, channels, raw, s->table, width);
+    else leat__channels_convert(dst, channels, raw, s->raw_channels, width);
+}
+
+static void rows_step(png_state *s) {
+    for (int i = 0; i < s->n_rows; i++) {
+        uint8_t *dst = s->dst + i * s->stride;
+        png_read_row(s->png, s->raw ? s->raw : dst, NULL);
+        if (s->raw) give_row(s, dst, s->raw);
+    }
+}
+
+/* Seven passes over the picture, each of which fills in its pixels. */
+static void interlaced_step(png_state *s) {
+    uint8_t *base = s->raw ? s->raw : s->dst;
+    const ptrdiff_t stride = s->raw ? (ptrdiff_t)s->raw_stride : s->stride;
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
+        for (int y = 0; y < s->n_rows; y++) png_read_row(s->png, base + y * stride, NULL);
+    if (!s->raw) return;
+    for (int y = 0; y < s->n_rows; y++) give_row(s, s->dst + y * s->stride, s->raw + y * stride);
+}
+
+static void finish_step(png_state *s) {
+    png_read_end(s->png, NULL);
+}
+
+/* ---------------------------------------------------------------------------------------------- codec */
+
+/* Walks over the chunks without reading them: is there a tRNS before the pixels, and what does EXIF say? */
+static bool walk_chunks(leat__decode_job *job) {
+    bool transparent = false, pixels = false;
+    for (size_t at = 8; job->n - at >= 12;) {
+        const uint8_t *chunk = job->bytes + at;
+        const size_t length = leat__load_be32(chunk);
+        if (length > job->n - at - 12) break;
+        if (memcmp(chunk + 4, "IDAT", 4) == 0) pixels = true;
+        else if (memcmp(chunk + 4, "tRNS", 4) == 0) transparent = transparent || !pixels;
+        else if (memcmp(chunk + 4, "eXIf", 4) == 0)
+            job->info.orientation = leat__exif_block_orientation(chunk + 8, length);
+        else if (memcmp(chunk + 4, "IEND", 4) == 0) break;
+        at += 12 + length;
+    }
+    return transparent;
+}
+
+static int header(void *state, leat__decode_job *job, leat_error *err) {
+    (void)state;
+    if (job->n < 33) return leat__fail(err, LEAT_ERR_DECODE, "png: " LEAT_TRUNCATED);
+    const uint8_t *ihdr = job->bytes + 8;
+    if (leat__load_be32(ihdr) != 13 || memcmp(ihdr + 4, "IHDR", 4) != 0)
+        return leat__fail(err, LEAT_ERR_DECODE, "png: the first chunk is not IHDR");
+    const uint32_t width = leat__load_be32(ihdr + 8), height = leat__load_be32(ihdr + 12);
+    if (width > INT32_MAX || height > INT32_MAX)
+        return leat__fail(err, LEAT_ERR_DECODE, "png: %" PRIu32 " x %" PRIu32 " pixels cannot be", width,
+                          height);
+    job->info.width = (int)width;
+    job->info.height = (int)height;
+    job->info.bits = ihdr[16];
+    job->info.progressive = job->whole = ihdr[20] != 0;
+    const bool transparent = walk_chunks(job);
+    switch (ihdr[17]) {
+    case PNG_COLOR_TYPE_GRAY: job->info.stored_channels = 1, job->info.channels = 1; break;
+    case PNG_COLOR_TYPE_GRAY_ALPHA: job->info.stored_channels = 2, job->info.channels = 4; break;
+    case PNG_COLOR_TYPE_RGB_ALPHA: job->info.stored_channels = 4, job->info.channels = 4; break;
+    /* As TensorFlow: a palette with transparency is RGBA, one transparent colour does not make it so. */
+    case PNG_COLOR_TYPE_PALETTE: job->info.stored_channels = job->info.channels = transparent ? 4 : 3; break;
+    case PNG_COLOR_TYPE_RGB: job->info.stored_channels = 3, job->info.channels = 3; break;
+    default: return leat__fail(err, LEAT_ERR_DECODE, "png: colour type %d is none", ihdr[17]);
+    }
+    return 0;
+}
+
+static int begin(void *state, leat__decode_job *job, leat_error *err) {
+    png_state *s = state;
+    *s = (png_state){.job = job};
+    LEAT_TRY(guarded(s, begin_step, err));
+    if (s->indexed || s->raw_channels != job->info.channels) {
+        s->raw = leat__decode_alloc(job, s->raw_stride, job->whole ? (size_t)job->info.height : 1, err);
+        if (!s->raw) return err->code;
+    }
+    return 0;
+}
+
+static int rows(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stride, int n_rows,
+                leat_error *err) {
+    png_state *s = state;
+    s->dst = dst, s->stride = stride, s->n_rows = n_rows;
+    return guarded(s, job->whole ? interlaced_step : rows_step, err);
+}
+
+static int end(void *state, leat__decode_job *job, bool complete, leat_error *err) {
+    png_state *s = state;
+    (void)job;
+    const int rc = complete ? guarded(s, finish_step, err) : 0;
+    if (s->png) png_destroy_read_struct(&s->png, &s->info, NULL);
+    return rc;
+}
+
+const leat__codec_ops leat__codec_png = {.name = "png",
+                                         .state_bytes = sizeof(png_state),
+                                         .header = header,
+                                         .begin = begin,
+                                         .rows = rows,
+                                         .end = end};

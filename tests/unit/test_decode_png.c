@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PNG: every colour type and depth, plain and interlaced, against values computed from the raw samples. */
+#include "test_decode_inputs.h"
+
+#include <png.h>
+#include <zlib.h>
+
+typedef struct png_how {
+    int w, h, colour, bits;
+    bool interlaced;
+    int n_palette; /* 0 = 1 << bits                                */
+    int n_alpha;   /* tRNS of a palette: entries                   */
+    bool key;      /* tRNS of gray or RGB: the colour of pixel 0,0 */
+} png_how;
+
+static void write_bytes(png_structp png, png_bytep bytes, size_t n) {
+    put(png_get_io_ptr(png), bytes, n);
+}
+
+static void flush_nothing(png_structp png) {
+    (void)png;
+}
+
+static int samples_of(int colour) {
+    switch (colour) {
+    case PNG_COLOR_TYPE_GRAY_ALPHA: return 2;
+    case PNG_COLOR_TYPE_RGB: return 3;
+    case PNG_COLOR_TYPE_RGB_ALPHA: return 4;
+    default: return 1;
+    }
+}
+
+/* Sample i of the test picture, in its full depth. */
+static unsigned sample(png_how how, size_t i) {
+    const unsigned v = (unsigned)(i * 2654435761u >> 7);
+    return v & (how.bits == 16 ? 65535u : (1u << how.bits) - 1);
+}
+
+static void palette_entry(int i, uint8_t rgb[3]) {
+    rgb[0] = (uint8_t)(i * 7 + 3), rgb[1] = (uint8_t)(255 - i * 5), rgb[2] = (uint8_t)(i * 11 + 90);
+}
+
+static blob make_png(png_how how) {
+    blob file = {0};
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    png_set_write_fn(png, &file, write_bytes, flush_nothing);
+    png_set_IHDR(png, info, (png_uint_32)how.w, (png_uint_32)how.h, how.bits, how.colour,
+                 how.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, 0, 0);
+    png_set_check_for_invalid_index(png, 0);
+    if (how.colour == PNG_COLOR_TYPE_PALETTE) {
+        png_color palette[256];
+        png_byte alpha[256];
+        const int n = how.n_palette ? how.n_palette : 1 << how.bits;
+        for (int i = 0; i < n; i++) {
+            uint8_t rgb[3];
+            palette_entry(i, rgb);
+            palette[i] = (png_color){rgb[0], rgb[1], rgb[2]};
+            alpha[i] = (png_byte)(i * 40);
+        }
+        png_set_PLTE(png, info, palette, n);
+        if (how.n_alpha) png_set_tRNS(png, info, alpha, how.n_alpha, NULL);
+    } else if (how.key) {
+        png_color_16 key = {0};
+        key.gray = key.red = (png_uint_16)sample(how, 0);
+        key.green = (png_uint_16)sample(how, 1), key.blue = (png_uint_16)sample(how, 2);
+        png_set_tRNS(png, info, NULL, 0, &key);
+    }
+    png_write_info(png, info);
+    const size_t n = (size_t)(how.w * samples_of(how.colour));
+    const int passes = png_set_interlace_handling(png);
+    for (int pass = 0; pass < passes; pass++)
+        for (int y = 0; y < how.h; y++) {
+            uint8_t row[4096] = {0};
+            for (size_t i = 0; i < n; i++) {
+                const unsigned v = sample(how, (size_t)y * n + i);
+                if (how.bits == 16) row[2 * i] = (uint8_t)(v >> 8), row[2 * i + 1] = (uint8_t)v;
+                else
+                    row[i * (size_t)how.bits / 8] |=
+                        (uint8_t)(v << (8 - how.bits - (int)(i * (size_t)how.bits % 8)));
+            }
+            png_write_row(png, row);
+        }
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    return file;
+}
+
+/* What the picture must be in this many channels. */
+static blob expected(png_how how, int channels) {
+    blob want = {0};
+    const size_t n = (size_t)samples_of(how.colour);
+    for (size_t i = 0; i < (size_t)(how.w * how.h); i++) {
+        unsigned v[4] = {0}, rgba[4] = {0, 0, 0, 255};
+        bool is_key = how.key;
+        for (size_t c = 0; c < n; c++) {
+            v[c] = sample(how, i * n + c);
+            if (v[c] != sample(how, c)) is_key = false;
+            if (how.colour != PNG_COLOR_TYPE_PALETTE)
+                v[c] = how.bits == 16 ? v[c] >> 8 : v[c] * 255 / ((1u << how.bits) - 1);
+        }
+        if (how.colour == PNG_COLOR_TYPE_PALETTE) {
+            uint8_t rgb[3] = {0};
+            if ((int)v[0] < (how.n_palette ? how.n_palette : 256)) palette_entry((int)v[0], rgb);
+            rgba[0] = rgb[0], rgba[1] = rgb[1], rgba[2] = rgb[2];
+            if ((int)v[0] < how.n_alpha) rgba[3] = v[0] * 40 & 255;
+        } else if (n <= 2) {
+            rgba[0] = rgba[1] = rgba[2] = v[0];
+            if (n == 2) rgba[3] = v[1];
+        } else {
+            memcpy(rgba, v, n * sizeof *v);
+        }
+        if (is_key) rgba[3] = 0;
+        if (channels == 1) put8(&want, (19595 * rgba[0] + 38470 * rgba[1] + 7471 * rgba[2] + 32768) >> 16);
+        else
+            for (int c = 0; c < channels; c++) put8(&want, rgba[c]);
+    }
+    return want;
+}
+
+static void check(leat__decoder *d, png_how how, int as_stored) {
+    blob file = make_png(how);
+    for (int channels = 0; channels <= 4; channels++) {
+        if (channels == 2) continue;
+        blob want = expected(how, channels ? channels : as_stored);
+        expect_pixels(d, &file, (leat__decode_options){.channels = channels}, want.data, want.n);
+        free(want.data);
+    }
+    free(file.data);
+}
+
+static void every_kind(void **unused) {
+    (void)unused;
+    static const int sizes[][2] = {{1, 1}, {5, 9}, {32, 17}, {67, 8}};
+    static const struct {
+        int colour, bits, as_stored;
+    } kinds[] = {
+        {PNG_COLOR_TYPE_GRAY, 1, 1},        {PNG_COLOR_TYPE_GRAY, 2, 1},
+        {PNG_COLOR_TYPE_GRAY, 4, 1},        {PNG_COLOR_TYPE_GRAY, 8, 1},
+        {PNG_COLOR_TYPE_GRAY, 16, 1},       {PNG_COLOR_TYPE_GRAY_ALPHA, 8, 4},
+        {PNG_COLOR_TYPE_GRAY_ALPHA, 16, 4}, {PNG_COLOR_TYPE_RGB, 8, 3},
+        {PNG_COLOR_TYPE_RGB, 16, 3},        {PNG_COLOR_TYPE_RGB_ALPHA, 8, 4},
+        {PNG_COLOR_TYPE_RGB_ALPHA, 16, 4},  {PNG_COLOR_TYPE_PALETTE, 1, 3},
+        {PNG_COLOR_TYPE_PALETTE, 2, 3},     {PNG_COLOR_TYPE_PALETTE, 4, 3},
+        {PNG_COLOR_TYPE_PALETTE, 8, 3},
+    };
+    leat__decoder *d = new_decoder();
+    for (size_t k = 0; k < LEAT_COUNT(kinds); k++)
+        for (size_t i = 0; i < LEAT_COUNT(sizes); i++)
+            for (int interlaced = 0; interlaced < 2; interlaced++) {
+                png_how how = {.w = sizes[i][0],
+                               .h = sizes[i][1],
+                               .colour = kinds[k].colour,
+                               .bits = kinds[k].bits,
+                               .interlaced = interlaced};
+                check(d, how, kinds[k].as_stored);
+                if (how.colour == PNG_COLOR_TYPE_PALETTE) {
+                    how.n_alpha = 2;
+                    check(d, how, 4);
+                } else if (how.colour == PNG_COLOR_TYPE_GRAY || how.colour == PNG_COLOR_TYPE_RGB) {
+                    how.key = true;
+                    check(d, how, kinds[k].as_stored);
+                }
+            }
+    leat__decoder_free(&d);
+}
+
+static void index_past_the_palette(void **unused) {
+    (void)unused;
+    leat__decoder *d = new_decoder();
+    check(d, (png_how){.w = 20, .h = 9, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 8, .n_palette = 100}, 3);
+    leat__decoder_free(&d);
+}
+
+/* A chunk with its length and checksum. */
+static void put_chunk(blob *b, const char *type, const void *bytes, size_t n) {
+    const uint8_t length[4] = {(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
+    uLong crc = crc32(crc32(0, (const Bytef *)type, 4), bytes, (uInt)n);
+    const uint8_t sum[4] = {(uint8_t)(crc >> 24), (uint8_t)(crc >> 16), (uint8_t)(crc >> 8), (uint8_t)crc};
+    put(b, length, 4), put(b, type, 4), put(b, bytes, n), put(b, sum, 4);
+}
+
+/* Text, profiles and unknown chunks are not even looked at, so that none can inflate. */
+static void chunks_that_do_not_matter(void **unused) {
+    (void)unused;
+    static const char *const types[] = {"iCCP", "zTXt", "iTXt", "tEXt", "gAMA", "sBIT", "eXIf", "abCd"};
+    leat__decoder *d = new_decoder();
+    const png_how how = {.w = 30, .h = 20, .colour = PNG_COLOR_TYPE_RGB, .bits = 8};
+    blob file = make_png(how), want = expected(how, 3);
+    const size_t bomb_bytes = 32 << 20;
+    uint8_t *zeros = calloc(1, bomb_bytes);
+    uLongf n = compressBound(bomb_bytes);
+    uint8_t *bomb = malloc(n + 6);
+    assert_true(zeros && bomb);
+    memcpy(bomb, "name\0\0", 6);
+    assert_int_equal(compress2(bomb + 6, &n, zeros, bomb_bytes, 9), Z_OK);
+    blob chunks = {0};
+    for (size_t i = 0; i < LEAT_COUNT(types); i++) put_chunk(&chunks, types[i], bomb, n + 6);
+    insert(&file, 33, chunks.data, chunks.n);
+    expect_pixels(d, &file, (leat__decode_options){.memory_max = 200000}, want.data, want.n);
+    assert_true(leat__decoder_high(d) < 200000);
+
+    blob critical = {0};
+    put_chunk(&critical, "ABCD", "1234", 4);
+    insert(&file, 33, critical.data, critical.n);
+    expect_failure(d, &file, (leat__decode_options){0}, LEAT_ERR_DECODE, "png: ");
+    free(file.data), free(want.data), free(chunks.data), free(critical.data), free(zeros), free(bomb);
+    leat__decoder_free(&d);
+}
+
+static void damage(void **unused) {
+    (void)unused;
+    leat__decoder *d = new_decoder();
+    const leat__decode_options o = {0};
+    const png_how how = {.w = 30, .h = 20, .colour = PNG_COLOR_TYPE_RGB, .bits = 8};
+    blob file = make_png(how);
+    file.n -= 12;
+    expect_failure(d, &file, o, LEAT_ERR_DECODE, "png: premature end of data: the file is truncated");
+    file.n += 12;
+    file.data[file.n - 13] ^= 1; /* checksum of the pixels */
+    expect_failure(d, &file, o, LEAT_ERR_DECODE, "CRC");
+    file.data[file.n - 13] ^= 1;
+    memset(file.data + 16, 0xff, 8);
+    expect_failure(d, &file, o, LEAT_ERR_DECODE, "png: ");
+    file.data[16] = file.data[20] = 0x7f;
+    expect_failure(d, &file, o, LEAT_ERR_LIMIT, "2147483647");
+    memset(file.data + 16, 0, 8);
+    expect_failure(d, &file, o, LEAT_ERR_DECODE, "0 x 0");
+    free(file.data);
+    leat__decoder_free(&d);
+}
+
+static void turned(void **unused) {
+    (void)unused;
+    leat__decoder *d = new_decoder();
+    const png_how how = {.w = 30, .h = 20, .colour = PNG_COLOR_TYPE_RGB, .bits = 8};
+    blob file = make_png(how), plain = expected(how, 3), exif = make_exif(true, 3), chunk = {0}, want = {0};
+    put_chunk(&chunk, "eXIf", exif.data, exif.n);
+    insert(&file, 33, chunk.data, chunk.n);
+    expect_pixels(d, &file, (leat__decode_options){0}, plain.data, plain.n);
+    for (size_t i = plain.n; i > 0; i -= 3) put(&want, plain.data + i - 3, 3);
+    expect_pixels(d, &file, (leat__decode_options){.orient = true}, want.data, want.n);
+    free(file.data), free(plain.data), free(exif.data), free(chunk.data), free(want.data);
+    leat__decoder_free(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind),
+        cmocka_unit_test(index_past_the_palette),
+        cmocka_unit_test(chunks_that_do_not_matter),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(turned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
