@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens to one value, spelled once: the C kernels and the scalar heads and tails of vector code. */
+#ifndef LEAT_IMAGE_POINT_H
+#define LEAT_IMAGE_POINT_H
+
+#include "image/dsp.h"
+
+static inline float leat__chain_apply(const leat__chain *chain, float x, size_t phase) {
+    for (int s = 0; s < chain->n; s++) {
+        x = x * chain->mul[s][phase];
+        x = x + chain->add[s][phase];
+    }
+    return x;
+}
+
+static inline float leat__lerp(float a, float b, float t) {
+    return a + (b - a) * t;
+}
+
+static inline uint8_t leat__u8_from_f32(float x) {
+    if (!(x > 0.0f)) return 0; /* also NaN */
+    return x >= 255.0f ? 255 : (uint8_t)x;
+}
+
+static inline void leat__tf_pixel_u8(float *dst, const uint8_t *src, const leat__taps *taps, int i,
+                                     int channels) {
+    const uint8_t *a = src + (size_t)taps->lower[i] * (size_t)channels;
+    const uint8_t *b = src + (size_t)taps->upper[i] * (size_t)channels;
+    for (int c = 0; c < channels; c++) dst[c] = leat__lerp(a[c], b[c], taps->lerp[i]);
+}
+
+static inline uint8_t leat__pil_clip(int32_t sum) {
+    const int32_t x = sum >> LEAT_PIL_BITS;
+    return (uint8_t)LEAT_CLAMP(x, 0, 255);
+}
+
+static inline void leat__pil_pixel(uint8_t *dst, const uint8_t *src, const leat__taps *taps, int i,
+                                   int channels) {
+    const int32_t *coef = taps->coef + (size_t)i * (size_t)taps->coef_step;
+    const uint8_t *first = src + (size_t)taps->lower[i] * (size_t)channels;
+    const int count = taps->count[i];
+    for (int c = 0; c < channels; c++) {
+        int32_t sum = 1 << (LEAT_PIL_BITS - 1);
+        for (int t = 0; t < count; t++) sum += first[(size_t)t * (size_t)channels + (size_t)c] * coef[t];
+        dst[c] = leat__pil_clip(sum);
+    }
+}
+
+static inline void leat__alpha_multiply_pixel(uint8_t *dst, const uint8_t *src, int channels) {
+    const unsigned alpha = src[channels - 1];
+    for (int c = 0; c + 1 < channels; c++) {
+        const unsigned x = src[c] * alpha + 128;
+        dst[c] = (uint8_t)((x + (x >> 8)) >> 8);
+    }
+    dst[channels - 1] = (uint8_t)alpha;
+}
+
+static inline void leat__alpha_divide_pixel(uint8_t *dst, const uint8_t *src, int channels) {
+    const unsigned alpha = src[channels - 1];
+    for (int c = 0; c + 1 < channels; c++) {
+        const unsigned x = alpha == 0 || alpha == 255 ? src[c] : 255u * src[c] / alpha;
+        dst[c] = (uint8_t)LEAT_MIN(x, 255u);
+    }
+    dst[channels - 1] = (uint8_t)alpha;
+}
+
+static inline uint8_t leat__pil_column(const uint8_t *const *rows, const int32_t *coef, int n_taps,
+                                       size_t i) {
+    int32_t sum = 1 << (LEAT_PIL_BITS - 1);
+    for (int t = 0; t < n_taps; t++) sum += rows[t][i] * coef[t];
+    return leat__pil_clip(sum);
+}
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moving rows about with AVX2: copy, mirror, look up; and alpha for Pillow. */
+#include "image/x86/image_x86.h"
+
+#include <immintrin.h>
+
+#include "image/point.h"
+
+LEAT_INLINE __m128i load16(const uint8_t *p) {
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+LEAT_INLINE void store16(uint8_t *p, __m128i x) {
+    _mm_storeu_si128((__m128i *)(void *)p, x);
+}
+
+LEAT_INLINE __m256i load32(const uint8_t *p) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+LEAT_INLINE void store32(uint8_t *p, __m256i x) {
+    _mm256_storeu_si256((__m256i *)(void *)p, x);
+}
+
+static LEAT_FN_COPY(copy_avx2) {
+    uint8_t *out = dst;
+    const uint8_t *in = src;
+    const size_t head = (0 - (uintptr_t)out) % LEAT_CACHE_LINE;
+    if (!stream || bytes < head + LEAT_CACHE_LINE) {
+        memcpy(out, in, bytes);
+        return;
+    }
+    memcpy(out, in, head);
+    size_t i = head;
+    for (; i + LEAT_CACHE_LINE <= bytes; i += LEAT_CACHE_LINE) {
+        const __m256i a = load32(in + i), b = load32(in + i + 32);
+        _mm256_stream_si256((__m256i *)(void *)(out + i), a);
+        _mm256_stream_si256((__m256i *)(void *)(out + i + 32), b);
+    }
+    memcpy(out + i, in + i, bytes - i);
+}
+
+/* Whole pixels at the end of the output that the vector loop left. */
+LEAT_INLINE void reverse_rest(uint8_t *out, const uint8_t *in, size_t i, size_t n, size_t pixel_bytes) {
+    for (; i < n; i++) memcpy(out + i * pixel_bytes, in + (n - 1 - i) * pixel_bytes, pixel_bytes);
+}
+
+static void reverse_1(uint8_t *out, const uint8_t *in, size_t n) {
+    const __m256i turn =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        const __m256i v = _mm256_shuffle_epi8(load32(in + n - i - 32), turn);
+        store32(out + i, _mm256_permute4x64_epi64(v, 0x4e));
+    }
+    reverse_rest(out, in, i, n, 1);
+}
+
+/* Five pixels a time: the load ends with them and takes one byte before, the store writes one byte of the
+ * next pixel, which comes right after. */
+static void reverse_3(uint8_t *out, const uint8_t *in, size_t n) {
+    const __m128i turn = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
+    size_t i = 0;
+    for (; i + 6 <= n; i += 5) store16(out + 3 * i, _mm_shuffle_epi8(load16(in + 3 * (n - i - 5) - 1), turn));
+    reverse_rest(out, in, i, n, 3);
+}
+
+static void reverse_4(uint8_t *out, const uint8_t *in, size_t n) {
+    const __m256i turn = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        store32(out + 4 * i, _mm256_permutevar8x32_epi32(load32(in + 4 * (n - i - 8)), turn));
+    reverse_rest(out, in, i, n, 4);
+}
+
+static void reverse_12(uint8_t *out, const uint8_t *in, size_t n) {
+    if (n == 0) return;
+    memcpy(out, in + 12 * (n - 1), 12);
+    for (size_t i = 1; i + 1 < n; i++) store16(out + 12 * i, load16(in + 12 * (n - 1 - i)));
+    memcpy(out + 12 * (n - 1), in, 12);
+}
+
+static void reverse_16(uint8_t *out, const uint8_t *in, size_t n) {
+    for (size_t i = 0; i < n; i++) store16(out + 16 * i, load16(in + 16 * (n - 1 - i)));
+}
+
+static LEAT_FN_REVERSE(reverse_avx2) {
+    switch (pixel_bytes) {
+    case 1: reverse_1(dst, src, n); break;
+    case 3: reverse_3(dst, src, n); break;
+    case 4: reverse_4(dst, src, n); break;
+    case 12: reverse_12(dst, src, n); break;
+    case 16: reverse_16(dst, src, n); break;
+    default: reverse_rest(dst, src, 0, n, pixel_bytes);
+    }
+}
+
+/* The shuffle looks up 16 bytes by their low four bits and gives 0 when the top bit is set. Tables that hold
+ * the difference to the one before, taken one after the other while 16 is subtracted with saturation, add up
+ * to the right one: a byte stops taking part when it becomes negative. One run for 0-127, one for 128-255. */
+static LEAT_FN_LUT(lut_avx2) {
+    size_t i = 0;
+    if (n >= 64) {
+        __m256i step[16];
+        for (size_t k = 0; k < 16; k++) {
+            __m128i t = load16(lut + 16 * k);
+            if (k % 8) t = _mm_xor_si128(t, load16(lut + 16 * (k - 1)));
+            step[k] = _mm256_broadcastsi128_si256(t);
+        }
+        const __m256i sixteen = _mm256_set1_epi8(16), top = _mm256_set1_epi8(-128);
+        for (; i + 32 <= n; i += 32) {
+            __m256i x = load32(src + i), y = _mm256_xor_si256(x, top);
+            __m256i a = _mm256_setzero_si256(), b = a;
+            LEAT_UNROLL
+            for (int k = 0; k < 8; k++) {
+                a = _mm256_xor_si256(a, _mm256_shuffle_epi8(step[k], x));
+                b = _mm256_xor_si256(b, _mm256_shuffle_epi8(step[8 + k], y));
+                x = _mm256_subs_epi8(x, sixteen);
+                y = _mm256_subs_epi8(y, sixteen);
+            }
+            store32(dst + i, _mm256_xor_si256(a, b));
+        }
+    }
+    for (; i < n; i++) dst[i] = lut[src[i]];
+}
+
+/* Four pixels as words, alpha as its own factor 255: (255 a + 128) * 257 >> 16 is a again. */
+LEAT_INLINE __m256i multiply_words(__m256i x) {
+    const __m256i spread =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(6, 7, 6, 7, 6, 7, 6, 7, 14, 15, 14, 15, 14, 15, 14, 15));
+    const __m256i alpha = _mm256_blend_epi16(_mm256_shuffle_epi8(x, spread), _mm256_set1_epi16(255), 0x88);
+    const __m256i y = _mm256_add_epi16(_mm256_mullo_epi16(x, alpha), _mm256_set1_epi16(128));
+    return _mm256_srli_epi16(_mm256_add_epi16(y, _mm256_srli_epi16(y, 8)), 8);
+}
+
+static LEAT_FN_ALPHA(alpha_multiply_avx2) {
+    const __m256i zero = _mm256_setzero_si256();
+    size_t i = 0;
+    if (channels == 4)
+        for (; i + 8 <= n; i += 8) {
+            const __m256i v = load32(src + 4 * i);
+            const __m256i low = multiply_words(_mm256_unpacklo_epi8(v, zero));
+            const __m256i high = multiply_words(_mm256_unpackhi_epi8(v, zero));
+            store32(dst + 4 * i, _mm256_packus_epi16(low, high));
+        }
+    for (; i < n; i++)
+        leat__alpha_multiply_pixel(dst + i * (size_t)channels, src + i * (size_t)channels, channels);
+}
+
+/* One channel of eight pixels. A quotient below 256 is at least 1/255 away from whole numbers that it is not,
+ * so a float division, rounded, has the same whole part. 0/0 is NaN and converts to garbage that the caller
+ * replaces. */
+LEAT_INLINE __m256i divide_channel(__m256i v, int shift, __m256 alpha) {
+    const __m256i x = _mm256_and_si256(_mm256_srli_epi32(v, shift), _mm256_set1_epi32(0xff));
+    const __m256 y = _mm256_div_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(x), _mm256_set1_ps(255.0f)), alpha);
+    return _mm256_slli_epi32(_mm256_cvttps_epi32(_mm256_min_ps(y, _mm256_set1_ps(255.0f))), shift);
+}
+
+static LEAT_FN_ALPHA(alpha_divide_avx2) {
+    const __m256i top = _mm256_set1_epi32((int)0xff000000u);
+    size_t i = 0;
+    if (channels == 4)
+        for (; i + 8 <= n; i += 8) {
+            const __m256i v = load32(src + 4 * i), a = _mm256_and_si256(v, top);
+            const __m256i plain =
+                _mm256_or_si256(_mm256_cmpeq_epi32(a, top), _mm256_cmpeq_epi32(a, _mm256_setzero_si256()));
+            const __m256 alpha = _mm256_cvtepi32_ps(_mm256_srli_epi32(v, 24));
+            const __m256i rg = _mm256_or_si256(divide_channel(v, 0, alpha), divide_channel(v, 8, alpha));
+            const __m256i ba = _mm256_or_si256(divide_channel(v, 16, alpha), a);
+            store32(dst + 4 * i, _mm256_blendv_epi8(_mm256_or_si256(rg, ba), v, plain));
+        }
+    for (; i < n; i++)
+        leat__alpha_divide_pixel(dst + i * (size_t)channels, src + i * (size_t)channels, channels);
+}
+
+void leat__image_dsp_init_line_avx2(leat__image_dsp *dsp) {
+    dsp->copy = copy_avx2;
+    dsp->reverse = reverse_avx2;
+    dsp->lut = lut_avx2;
+    dsp->alpha_multiply = alpha_multiply_avx2;
+    dsp->alpha_divide = alpha_divide_avx2;
+}

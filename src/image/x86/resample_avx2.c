@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resampling with AVX2. A pixel's load may be longer than the pixel, so outputs whose load would leave the
+ * row are done one by one; they stand at one end of the table, because positions are monotone.
+ *
+ * Pillow's weights have 22 fractional bits and do not fit the 16-bit multiplier. They come as two halves,
+ * weight = hi * 2^11 + lo; both sums are exact, and so is hi * 2^11 + lo of the sums. */
+#include "image/x86/image_x86.h"
+
+#include <immintrin.h>
+
+#include "image/point.h"
+
+typedef struct span {
+    int from, to;
+} span;
+
+/* Outputs that may read `reach` bytes from their first pixel on. */
+LEAT_INLINE span safe_span(const leat__taps *taps, int channels, int64_t reach) {
+    const int64_t last = ((int64_t)taps->n_in * channels - reach) / channels;
+    span s = {0, taps->n_out};
+    if ((int64_t)taps->n_in * channels < reach) return (span){0, 0};
+    while (s.to > 0 && taps->lower[s.to - 1] > last) s.to--;
+    while (s.from < s.to && taps->lower[s.from] > last) s.from++;
+    return s;
+}
+
+/* 16 bytes from a in the low lane and from b in the high lane. */
+LEAT_INLINE __m256i load_two(const uint8_t *a, const uint8_t *b) {
+    const __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)a));
+    return _mm256_inserti128_si256(low, _mm_loadu_si128((const __m128i *)(const void *)b), 1);
+}
+
+LEAT_INLINE __m256i both_lanes(__m128i x) {
+    return _mm256_broadcastsi128_si256(x);
+}
+
+/* --------------------------------------------------------------------------------------- tf.image */
+
+LEAT_INLINE void tf_h_wide(float *dst, const uint8_t *src, const leat__taps *taps, int channels) {
+    const bool rgb = channels == 3;
+    const __m256i pick_a =
+        both_lanes(_mm_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, rgb ? -1 : 3, -1, -1, -1));
+    const __m256i pick_b =
+        rgb ? both_lanes(_mm_setr_epi8(3, -1, -1, -1, 4, -1, -1, -1, 5, -1, -1, -1, -1, -1, -1, -1))
+            : both_lanes(_mm_setr_epi8(4, -1, -1, -1, 5, -1, -1, -1, 6, -1, -1, -1, 7, -1, -1, -1));
+    const __m256i spread = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
+    const int32_t *lower = taps->lower;
+    const span s = safe_span(taps, channels, 16);
+    int i = 0;
+    for (; i < s.from; i++) leat__tf_pixel_u8(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
+    for (; i + 2 <= s.to; i += 2) {
+        const __m256i v =
+            load_two(src + (ptrdiff_t)lower[i] * channels, src + (ptrdiff_t)lower[i + 1] * channels);
+        const __m256i a = _mm256_shuffle_epi8(v, pick_a);
+        const __m256i step = _mm256_sub_epi32(_mm256_shuffle_epi8(v, pick_b), a);
+        double two; /* two floats, taken together */
+        memcpy(&two, taps->lerp + i, sizeof two);
+        const __m256 t = _mm256_permutevar_ps(_mm256_castpd_ps(_mm256_set1_pd(two)), spread);
+        const __m256 r = _mm256_add_ps(_mm256_cvtepi32_ps(a), _mm256_mul_ps(_mm256_cvtepi32_ps(step), t));
+        float *out = dst + (size_t)i * (size_t)channels;
+        _mm_storeu_ps(out, _mm256_castps256_ps128(r));
+        _mm_storeu_ps(out + channels, _mm256_extractf128_ps(r, 1));
+    }
+    /* After the vectors: an RGB store ends one value late. */
+    for (; i < taps->n_out; i++)
+        leat__tf_pixel_u8(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
+}
+
+static LEAT_FN_TF_H_U8(tf_h_rgb_avx2) {
+    (void)channels;
+    tf_h_wide(dst, src, taps, 3);
+}
+
+static LEAT_FN_TF_H_U8(tf_h_rgba_avx2) {
+    (void)channels;
+    tf_h_wide(dst, src, taps, 4);
+}
+
+static LEAT_FN_TF_H_U8(tf_h_gray_avx2) {
+    (void)channels;
+    const __m256i byte = _mm256_set1_epi32(0xff);
+    const span s = safe_span(taps, 1, 4);
+    int i = 0;
+    for (; i < s.from; i++) leat__tf_pixel_u8(dst + i, src, taps, i, 1);
+    for (; i + 8 <= s.to; i += 8) {
+        const __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(taps->lower + i));
+        const __m256i v = _mm256_i32gather_epi32((const int *)(const void *)src, at, 1);
+        const __m256i a = _mm256_and_si256(v, byte);
+        const __m256i step = _mm256_sub_epi32(_mm256_and_si256(_mm256_srli_epi32(v, 8), byte), a);
+        const __m256 t = _mm256_loadu_ps(taps->lerp + i);
+        _mm256_storeu_ps(dst + i,
+                         _mm256_add_ps(_mm256_cvtepi32_ps(a), _mm256_mul_ps(_mm256_cvtepi32_ps(step), t)));
+    }
+    for (; i < taps->n_out; i++) leat__tf_pixel_u8(dst + i, src, taps, i, 1);
+}
+
+/* ------------------------------------------------------------------------------------------ Pillow */
+
+/* hi * 2^11 + lo, rounded and shifted to whole numbers. */
+LEAT_INLINE __m256i pil_join(__m256i hi, __m256i lo) {
+    const __m256i half = _mm256_set1_epi32(1 << (LEAT_PIL_BITS - 1));
+    const __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(hi, LEAT_PIL_SPLIT), _mm256_add_epi32(lo, half));
+    return _mm256_srai_epi32(sum, LEAT_PIL_BITS);
+}
+
+/* Shuffles that put two neighbouring taps side by side as words, channel after channel: the taps at the
+ * first bytes of a load, the two after them, and the last two of 16 bytes. */
+typedef struct pil_picks {
+    __m256i first, second, last;
+} pil_picks;
+
+LEAT_INLINE pil_picks pil_picks_for(int channels) {
+    if (channels == 3)
+        return (pil_picks){
+            both_lanes(_mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1)),
+            both_lanes(_mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1)),
+            both_lanes(_mm_setr_epi8(10, -1, 13, -1, 11, -1, 14, -1, 12, -1, 15, -1, -1, -1, -1, -1)),
+        };
+    const __m256i second =
+        both_lanes(_mm_setr_epi8(8, -1, 12, -1, 9, -1, 13, -1, 10, -1, 14, -1, 11, -1, 15, -1));
+    return (pil_picks){both_lanes(_mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1)),
+                       second, second};
+}
+
+/* Two output pixels, one in each lane, a dword a channel. */
+LEAT_INLINE __m256i pil_two(const uint8_t *a, const uint8_t *b, const __m256i *split, int n_pairs,
+                            int channels, const pil_picks *pick) {
+    __m256i hi = _mm256_setzero_si256(), lo = hi;
+    int p = 0;
+    LEAT_UNROLL
+    for (; p + 2 <= n_pairs; p += 2, split += 4) {
+        const __m256i v = load_two(a + 2 * p * channels, b + 2 * p * channels);
+        const __m256i x = _mm256_shuffle_epi8(v, pick->first), y = _mm256_shuffle_epi8(v, pick->second);
+        hi = _mm256_add_epi32(hi, _mm256_madd_epi16(x, split[0]));
+        lo = _mm256_add_epi32(lo, _mm256_madd_epi16(x, split[1]));
+        hi = _mm256_add_epi32(hi, _mm256_madd_epi16(y, split[2]));
+        lo = _mm256_add_epi32(lo, _mm256_madd_epi16(y, split[3]));
+    }
+    if (p < n_pairs) {
+        const int offset = n_pairs == 1 ? 0 : 2 * n_pairs * channels - 16;
+        const __m256i v = load_two(a + offset, b + offset);
+        const __m256i x = _mm256_shuffle_epi8(v, n_pairs == 1 ? pick->first : pick->last);
+        hi = _mm256_add_epi32(hi, _mm256_madd_epi16(x, split[0]));
+        lo = _mm256_add_epi32(lo, _mm256_madd_epi16(x, split[1]));
+    }
+    return pil_join(hi, lo);
+}
+
+LEAT_INLINE void pil_h_pairs(uint8_t *dst, const uint8_t *src, const leat__taps *taps, int channels,
+                             int n_pairs) {
+    const pil_picks pick = pil_picks_for(channels);
+    const __m128i close_up = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+    const int32_t *lower = taps->lower;
+    const size_t step = (size_t)n_pairs * 2;
+    /* The last load ends with the last tap, or for an even number of RGB pairs 4 bytes later. */
+    const int64_t reach = (int64_t)n_pairs * 2 * channels + (channels == 3 && n_pairs % 2 == 0 ? 4 : 0);
+    span s = safe_span(taps, channels, LEAT_MAX(16, reach));
+    s.from = LEAT_ALIGN_UP(s.from, 2); /* weights stand in groups of two outputs */
+    int i = 0;
+    for (; i < LEAT_MIN(s.from, taps->n_out); i++)
+        leat__pil_pixel(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
+    const __m256i *split = (const __m256i *)(const void *)taps->split + (size_t)(i / 2) * step;
+#define TWO(k)                                                                                          \
+    pil_two(src + (ptrdiff_t)lower[i + (k)] * channels, src + (ptrdiff_t)lower[i + (k) + 1] * channels, \
+            split + (size_t)((k) / 2) * step, n_pairs, channels, &pick)
+    for (; i + 8 <= s.to; i += 8, split += 4 * step) {
+        const __m256i ab = _mm256_packs_epi32(TWO(0), TWO(2)), cd = _mm256_packs_epi32(TWO(4), TWO(6));
+        const __m256i bytes = _mm256_packus_epi16(ab, cd); /* 0 2 4 6 | 1 3 5 7 */
+        const __m128i even = _mm256_castsi256_si128(bytes), odd = _mm256_extracti128_si256(bytes, 1);
+        __m128i low = _mm_unpacklo_epi32(even, odd), high = _mm_unpackhi_epi32(even, odd);
+        if (channels == 3) low = _mm_shuffle_epi8(low, close_up), high = _mm_shuffle_epi8(high, close_up);
+        uint8_t *out = dst + (size_t)i * (size_t)channels;
+        _mm_storeu_si128((__m128i *)(void *)out, low);
+        _mm_storeu_si128((__m128i *)(void *)(out + 4 * channels), high);
+    }
+    for (; i + 2 <= s.to; i += 2, split += step) {
+        const __m256i words = _mm256_packs_epi32(TWO(0), _mm256_setzero_si256());
+        const __m256i bytes = _mm256_packus_epi16(words, words);
+        const int a = _mm_cvtsi128_si32(_mm256_castsi256_si128(bytes));
+        const int b = _mm_cvtsi128_si32(_mm256_extracti128_si256(bytes, 1));
+        uint8_t *out = dst + (size_t)i * (size_t)channels;
+        memcpy(out, &a, 4);
+        memcpy(out + channels, &b, 4);
+    }
+#undef TWO
+    for (; i < taps->n_out; i++) leat__pil_pixel(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
+}
+
+/* Constant counts for the usual ratios, so that the loops above unroll. */
+LEAT_INLINE void pil_h_wide(uint8_t *dst, const uint8_t *src, const leat__taps *taps, int channels) {
+    switch (taps->n_pairs) {
+    case 1: pil_h_pairs(dst, src, taps, channels, 1); break;
+    case 2: pil_h_pairs(dst, src, taps, channels, 2); break;
+    case 3: pil_h_pairs(dst, src, taps, channels, 3); break;
+    case 4: pil_h_pairs(dst, src, taps, channels, 4); break;
+    default: pil_h_pairs(dst, src, taps, channels, taps->n_pairs);
+    }
+}
+
+static LEAT_FN_PIL_H(pil_h_rgb_avx2) {
+    (void)channels;
+    pil_h_wide(dst, src, taps, 3);
+}
+
+static LEAT_FN_PIL_H(pil_h_rgba_avx2) {
+    (void)channels;
+    pil_h_wide(dst, src, taps, 4);
+}
+
+static LEAT_FN_PIL_H(pil_h_gray_avx2) {
+    (void)channels;
+    const __m256i pick_a =
+        both_lanes(_mm_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1));
+    const __m256i pick_b =
+        both_lanes(_mm_setr_epi8(2, -1, 3, -1, 6, -1, 7, -1, 10, -1, 11, -1, 14, -1, 15, -1));
+    const int n_pairs = taps->n_pairs;
+    span s = safe_span(taps, 1, (int64_t)(n_pairs + 1) / 2 * 4);
+    s.from = LEAT_ALIGN_UP(s.from, 8); /* weights stand in groups of eight outputs */
+    int i = 0;
+    for (; i < LEAT_MIN(s.from, taps->n_out); i++) leat__pil_pixel(dst + i, src, taps, i, 1);
+    const __m256i *split = (const __m256i *)(const void *)taps->split + (size_t)(i / 8) * (size_t)n_pairs * 2;
+    for (; i + 8 <= s.to; i += 8) {
+        __m256i hi = _mm256_setzero_si256(), lo = hi;
+        __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(taps->lower + i));
+        for (int p = 0; p < n_pairs; p += 2) {
+            const __m256i v = _mm256_i32gather_epi32((const int *)(const void *)src, at, 1);
+            const __m256i x = _mm256_shuffle_epi8(v, pick_a);
+            hi = _mm256_add_epi32(hi, _mm256_madd_epi16(x, split[0]));
+            lo = _mm256_add_epi32(lo, _mm256_madd_epi16(x, split[1]));
+            split += 2;
+            if (p + 1 < n_pairs) {
+                const __m256i y = _mm256_shuffle_epi8(v, pick_b);
+                hi = _mm256_add_epi32(hi, _mm256_madd_epi16(y, split[0]));
+                lo = _mm256_add_epi32(lo, _mm256_madd_epi16(y, split[1]));
+                split += 2;
+            }
+            at = _mm256_add_epi32(at, _mm256_set1_epi32(4));
+        }
+        const __m256i sum = pil_join(hi, lo);
+        const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+        _mm_storel_epi64((__m128i *)(void *)(dst + i), _mm_packus_epi16(words, words));
+    }
+    for (; i < taps->n_out; i++) leat__pil_pixel(dst + i, src, taps, i, 1);
+}
+
+/* 32 columns. Unpacking and packing both work inside lanes, so the order comes back by itself. */
+LEAT_INLINE __m256i pil_columns(const uint8_t *const *rows, const int32_t *coef, int n_taps, size_t i) {
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i hi[4] = {zero, zero, zero, zero}, lo[4] = {zero, zero, zero, zero};
+    for (int t = 0; t < n_taps; t += 2) {
+        const bool two = t + 1 < n_taps;
+        const uint32_t k = (uint32_t)coef[t], l = two ? (uint32_t)coef[t + 1] : 0;
+        const uint32_t mask = (1u << LEAT_PIL_SPLIT) - 1;
+        const __m256i khi = _mm256_set1_epi32((int)(k >> LEAT_PIL_SPLIT | l >> LEAT_PIL_SPLIT << 16));
+        const __m256i klo = _mm256_set1_epi32((int)((k & mask) | (l & mask) << 16));
+        const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(rows[t] + i));
+        const __m256i b = two ? _mm256_loadu_si256((const __m256i *)(const void *)(rows[t + 1] + i)) : zero;
+        const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpackhi_epi8(a, b);
+        const __m256i x[4] = {_mm256_unpacklo_epi8(ab, zero), _mm256_unpackhi_epi8(ab, zero),
+                              _mm256_unpacklo_epi8(cd, zero), _mm256_unpackhi_epi8(cd, zero)};
+        LEAT_UNROLL
+        for (int j = 0; j < 4; j++) {
+            hi[j] = _mm256_add_epi32(hi[j], _mm256_madd_epi16(x[j], khi));
+            lo[j] = _mm256_add_epi32(lo[j], _mm256_madd_epi16(x[j], klo));
+        }
+    }
+    const __m256i low = _mm256_packs_epi32(pil_join(hi[0], lo[0]), pil_join(hi[1], lo[1]));
+    const __m256i high = _mm256_packs_epi32(pil_join(hi[2], lo[2]), pil_join(hi[3], lo[3]));
+    return _mm256_packus_epi16(low, high);
+}
+
+static LEAT_FN_PIL_V(pil_v_avx2) {
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32)
+        _mm256_storeu_si256((__m256i *)(void *)(dst + i), pil_columns(rows, coef, n_taps, i));
+    if (i == n) return;
+    if (n >= 32) { /* the last columns once more, from the end */
+        i = n - 32;
+        _mm256_storeu_si256((__m256i *)(void *)(dst + i), pil_columns(rows, coef, n_taps, i));
+        return;
+    }
+    for (; i < n; i++) dst[i] = leat__pil_column(rows, coef, n_taps, i);
+}
+
+void leat__image_dsp_init_resample_avx2(leat__image_dsp *dsp) {
+    dsp->tf_h_u8[1] = tf_h_gray_avx2;
+    dsp->tf_h_u8[3] = tf_h_rgb_avx2;
+    dsp->tf_h_u8[4] = tf_h_rgba_avx2;
+    dsp->pil_h[1] = pil_h_gray_avx2;
+    dsp->pil_h[3] = pil_h_rgb_avx2;
+    dsp->pil_h[4] = pil_h_rgba_avx2;
+    dsp->pil_lanes[1] = 1;
+    dsp->pil_lanes[3] = 4;
+    dsp->pil_lanes[4] = 4;
+    dsp->pil_v = pil_v_avx2;
+}

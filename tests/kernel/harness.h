@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every kernel of every instruction set against its plain C version, bit for bit; and how fast it is.
+ *
+ * Inputs end at an unmapped page, so that reading one byte too far is a crash. Outputs lie between guard
+ * bytes and begin at random offsets from a cache line. */
+#ifndef LEAT_TESTS_KERNEL_HARNESS_H
+#define LEAT_TESTS_KERNEL_HARNESS_H
+
+#include "image/dsp.h"
+
+#define K_ROUNDS 300 /* random cases of one kernel */
+#define K_GUARD 128  /* bytes before and after an output */
+
+typedef struct k_isa {
+    const char *name;
+    unsigned flags;
+    leat__image_dsp dsp;
+} k_isa;
+
+typedef struct k_bench {
+    size_t bytes; /* read and written by one call */
+    double best;  /* ns a call                    */
+    uint64_t left, batch, begin;
+    int rounds;
+} k_bench;
+
+typedef struct k_case {
+    const char *name;
+    int arg; /* channels, or what the kernel's file makes of it */
+    void (*check)(const leat__image_dsp *c, const leat__image_dsp *isa, int arg);
+    void (*bench)(const leat__image_dsp *isa, int arg, k_bench *bench);
+} k_case;
+
+extern const k_case k_resample_cases[], k_point_cases[], k_planar_cases[], k_line_cases[];
+
+/* Random numbers of this run's seed; k_below(n) is 0 to n - 1. */
+uint64_t k_random(void);
+size_t k_below(size_t n);
+void k_fill(void *bytes, size_t n);
+/* Floats as pictures have them, and a few that they should not have. */
+void k_fill_f32(float *values, size_t n);
+void k_fill_chain(leat__chain *chain, int n, int channels);
+
+/* Memory of n bytes that ends at an unmapped page; slot 0 to 15. Valid until the slot is asked for again. */
+void *k_input(int slot, size_t n);
+/* Two equal outputs of n bytes, `align` bytes after a cache line, for the C version and the other. */
+void k_outputs(size_t n, size_t align, void **c, void **isa);
+/* After both ran: the first n bytes must be equal; beyond n + pad nothing may have changed. */
+void k_compare(size_t n, size_t pad, const char *fmt, ...) LEAT_PRINTF(3, 4);
+
+/* for (k_bench_begin(bench, bytes); k_bench_go(bench);) kernel(...); */
+void k_bench_begin(k_bench *bench, size_t bytes);
+bool k_bench_more(k_bench *bench);
+static inline bool k_bench_go(k_bench *bench) {
+    return bench->left-- > 0 || k_bench_more(bench);
+}
+
+#endif

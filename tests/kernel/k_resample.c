@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel/harness.h"
+
+/* Sizes of an axis: mostly small, up and down, sometimes extreme. */
+static void random_axis(int *n_in, int *n_out) {
+    *n_in = 1 + (int)k_below(k_below(8) ? 100 : 3000);
+    *n_out = 1 + (int)k_below(k_below(8) ? 100 : 700);
+}
+
+static void must_build(leat__taps *taps, leat__resample method, int n_in, int n_out, bool flip, int lanes) {
+    leat_error err;
+    if (leat__taps_build(taps, method, n_in, n_out, flip, lanes, &err) < 0) assert(!"no memory");
+}
+
+static void check_tf_h(const leat__image_dsp *c, const leat__image_dsp *isa, int channels) {
+    leat__taps taps = {0};
+    const size_t ch = (size_t)channels;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        int n_in, n_out;
+        void *a, *b;
+        random_axis(&n_in, &n_out);
+        must_build(&taps, LEAT_RESAMPLE_TF_BILINEAR, n_in, n_out, k_below(2), 0);
+        uint8_t *src = k_input(0, (size_t)n_in * ch);
+        k_fill(src, (size_t)n_in * ch);
+        const size_t bytes = (size_t)n_out * ch * sizeof(float);
+        k_outputs(bytes, 4 * k_below(16), &a, &b);
+        c->tf_h_u8[leat__image_dsp_index(channels)](a, src, &taps, channels);
+        isa->tf_h_u8[leat__image_dsp_index(channels)](b, src, &taps, channels);
+        k_compare(bytes, LEAT_ROW_PAD, "%d to %d, flip %d", n_in, n_out, taps.flip);
+    }
+    leat__taps_free(&taps);
+}
+
+static void bench_tf_h(const leat__image_dsp *isa, int channels, k_bench *bench) {
+    leat__taps taps = {0};
+    const size_t ch = (size_t)channels;
+    void *a, *b;
+    must_build(&taps, LEAT_RESAMPLE_TF_BILINEAR, 500, 224, false, 0);
+    uint8_t *src = k_input(0, 500 * ch);
+    k_fill(src, 500 * ch);
+    k_outputs(224 * ch * sizeof(float), 0, &a, &b);
+    for (k_bench_begin(bench, 500 * ch + 224 * ch * sizeof(float)); k_bench_go(bench);)
+        isa->tf_h_u8[leat__image_dsp_index(channels)](a, src, &taps, channels);
+    leat__taps_free(&taps);
+}
+
+static void check_pil_h(const leat__image_dsp *c, const leat__image_dsp *isa, int channels) {
+    leat__taps plain = {0}, taps = {0};
+    const size_t ch = (size_t)channels;
+    const int k = leat__image_dsp_index(channels);
+    for (int round = 0; round < K_ROUNDS; round++) {
+        int n_in, n_out;
+        void *a, *b;
+        random_axis(&n_in, &n_out);
+        const bool flip = k_below(2);
+        must_build(&plain, LEAT_RESAMPLE_PIL_BILINEAR, n_in, n_out, flip, c->pil_lanes[k]);
+        must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, n_in, n_out, flip, isa->pil_lanes[k]);
+        uint8_t *src = k_input(0, (size_t)n_in * ch);
+        k_fill(src, (size_t)n_in * ch);
+        k_outputs((size_t)n_out * ch, k_below(64), &a, &b);
+        c->pil_h[k](a, src, &plain, channels);
+        isa->pil_h[k](b, src, &taps, channels);
+        k_compare((size_t)n_out * ch, LEAT_ROW_PAD, "%d to %d, flip %d", n_in, n_out, flip);
+    }
+    leat__taps_free(&plain);
+    leat__taps_free(&taps);
+}
+
+static void bench_pil_h(const leat__image_dsp *isa, int channels, k_bench *bench) {
+    leat__taps taps = {0};
+    const size_t ch = (size_t)channels;
+    const int k = leat__image_dsp_index(channels);
+    void *a, *b;
+    must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, 500, 224, false, isa->pil_lanes[k]);
+    uint8_t *src = k_input(0, 500 * ch);
+    k_fill(src, 500 * ch);
+    k_outputs(224 * ch, 0, &a, &b);
+    for (k_bench_begin(bench, (500 + 224) * ch); k_bench_go(bench);) isa->pil_h[k](a, src, &taps, channels);
+    leat__taps_free(&taps);
+}
+
+static void check_pil_v(const leat__image_dsp *c, const leat__image_dsp *isa, int arg) {
+    leat__taps taps = {0};
+    const uint8_t *rows[12];
+    (void)arg;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        const int n_in = 1 + (int)k_below(40), n_out = n_in / 5 + 1 + (int)k_below(60);
+        const size_t n = 1 + k_below(k_below(4) ? 150 : 2000);
+        must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, n_in, n_out, false, 0);
+        const int at = (int)k_below((size_t)n_out), count = taps.count[at];
+        for (int t = 0; t < count && t < 12; t++) {
+            uint8_t *row = k_input(t, n);
+            k_fill(row, n);
+            rows[t] = row;
+        }
+        const int32_t *coef = taps.coef + (size_t)at * (size_t)taps.coef_step;
+        k_outputs(n, k_below(64), &a, &b);
+        c->pil_v(a, rows, coef, LEAT_MIN(count, 12), n);
+        isa->pil_v(b, rows, coef, LEAT_MIN(count, 12), n);
+        k_compare(n, 0, "%d taps, %zu bytes", count, n);
+    }
+    leat__taps_free(&taps);
+}
+
+static void bench_pil_v(const leat__image_dsp *isa, int n_taps, k_bench *bench) {
+    const uint8_t *rows[12];
+    int32_t coef[12];
+    const size_t n = 672;
+    void *a, *b;
+    for (int t = 0; t < n_taps; t++) {
+        uint8_t *row = k_input(t, n);
+        k_fill(row, n);
+        rows[t] = row;
+        coef[t] = (1 << LEAT_PIL_BITS) / n_taps;
+    }
+    k_outputs(n, 0, &a, &b);
+    for (k_bench_begin(bench, n * (size_t)(n_taps + 1)); k_bench_go(bench);)
+        isa->pil_v(a, rows, coef, n_taps, n);
+}
+
+const k_case k_resample_cases[] = {
+    {"tf_h_gray", 1, check_tf_h, bench_tf_h},    {"tf_h_rgb", 3, check_tf_h, bench_tf_h},
+    {"tf_h_rgba", 4, check_tf_h, bench_tf_h},    {"tf_h_any", 5, check_tf_h, NULL},
+    {"pil_h_gray", 1, check_pil_h, bench_pil_h}, {"pil_h_rgb", 3, check_pil_h, bench_pil_h},
+    {"pil_h_rgba", 4, check_pil_h, bench_pil_h}, {"pil_h_any", 2, check_pil_h, NULL},
+    {"pil_v", 4, check_pil_v, bench_pil_v},      {0},
+};

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fused pass against naive code that computes one output value at a time from the definition. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cpu.h"
+#include "image/pass.h"
+
+#define GUARD 96
+#define SIDE_MAX 70
+#define VALUES_MAX (SIDE_MAX * SIDE_MAX * 5)
+
+typedef struct picture {
+    int height, width, channels, dtype;
+    union {
+        uint8_t u8[VALUES_MAX + 64];
+        float f32[VALUES_MAX + 16];
+    };
+} picture;
+
+static uint32_t random_state = 1;
+
+static uint32_t random_u32(void) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+static void fill(picture *p, int height, int width, int channels, int dtype) {
+    *p = (picture){.height = height, .width = width, .channels = channels, .dtype = dtype};
+    for (int i = 0; i < height * width * channels; i++) {
+        if (dtype == LEAT_DTYPE_U8) p->u8[i] = (uint8_t)random_u32();
+        else p->f32[i] = (float)(int)(random_u32() % 100000) / 300.0f - 40.0f;
+    }
+}
+
+static float value_at(const picture *p, int y, int x, int c) {
+    const int i = (y * p->width + x) * p->channels + c;
+    return p->dtype == LEAT_DTYPE_U8 ? (float)p->u8[i] : p->f32[i];
+}
+
+/* ------------------------------------------------------------------------------------ naive resizing */
+
+static void naive_nearest(picture *out, const picture *in) {
+    const float sy = (float)in->height / (float)out->height, sx = (float)in->width / (float)out->width;
+    for (int y = 0; y < out->height; y++)
+        for (int x = 0; x < out->width; x++)
+            for (int c = 0; c < out->channels; c++) {
+                const int v = LEAT_MIN((int)floorf(((float)y + 0.5f) * sy), in->height - 1);
+                const int u = LEAT_MIN((int)floorf(((float)x + 0.5f) * sx), in->width - 1);
+                const int i = (y * out->width + x) * out->channels + c;
+                if (in->dtype == LEAT_DTYPE_U8) out->u8[i] = (uint8_t)value_at(in, v, u, c);
+                else out->f32[i] = value_at(in, v, u, c);
+            }
+}
+
+static void naive_linear(picture *out, const picture *in) {
+    const float sy = (float)in->height / (float)out->height, sx = (float)in->width / (float)out->width;
+    for (int y = 0; y < out->height; y++)
+        for (int x = 0; x < out->width; x++)
+            for (int c = 0; c < out->channels; c++) {
+                const float v = ((float)y + 0.5f) * sy - 0.5f, u = ((float)x + 0.5f) * sx - 0.5f;
+                const int y0 = LEAT_MAX((int)floorf(v), 0), y1 = LEAT_MIN((int)ceilf(v), in->height - 1);
+                const int x0 = LEAT_MAX((int)floorf(u), 0), x1 = LEAT_MIN((int)ceilf(u), in->width - 1);
+                const float ty = v - floorf(v), tx = u - floorf(u);
+                const float tl = value_at(in, y0, x0, c), tr = value_at(in, y0, x1, c);
+                const float bl = value_at(in, y1, x0, c), br = value_at(in, y1, x1, c);
+                const float top = tl + (tr - tl) * tx, bottom = bl + (br - bl) * tx;
+                out->f32[(y * out->width + x) * out->channels + c] = top + (bottom - top) * ty;
+            }
+}
+
+/* One axis of Pillow's resize; the other has `n` lines, `step` and `line` values apart. */
+static void naive_pil_axis(uint8_t *dst, const uint8_t *src, int n_in, int n_out, int step, int n,
+                           int line_in, int line_out) {
+    const double scale = (double)n_in / n_out, support = scale < 1.0 ? 1.0 : scale;
+    for (int o = 0; o < n_out; o++) {
+        double w[SIDE_MAX], sum = 0;
+        const double centre = (o + 0.5) * scale;
+        int first = (int)(centre - support + 0.5), end = (int)(centre + support + 0.5);
+        if (first < 0) first = 0;
+        if (end > n_in) end = n_in;
+        for (int i = first; i < end; i++) {
+            const double d = fabs((i - centre + 0.5) * (1.0 / support));
+            w[i - first] = d < 1.0 ? 1.0 - d : 0.0;
+            sum += w[i - first];
+        }
+        for (int l = 0; l < n; l++) {
+            int total = 1 << 21;
+            for (int i = first; i < end; i++)
+                total += src[l * line_in + i * step] * (int)(w[i - first] / sum * (1 << 22) + 0.5);
+            total >>= 22;
+            dst[l * line_out + o * step] = (uint8_t)LEAT_CLAMP(total, 0, 255);
+        }
+    }
+}
+
+static void naive_pil(picture *out, const picture *in) {
+    static uint8_t a[VALUES_MAX], b[VALUES_MAX];
+    const int ch = in->channels, wide = in->width * ch, narrow = out->width * ch;
+    const bool alpha = ch == 2 || ch == 4;
+    memcpy(a, in->u8, (size_t)(in->height * wide));
+    for (int i = 0; alpha && i < in->height * in->width; i++)
+        for (int c = 0; c < ch - 1; c++) { /* round(x * alpha / 255) */
+            const int x = a[i * ch + c] * a[i * ch + ch - 1] + 128;
+            a[i * ch + c] = (uint8_t)((x + x / 256) / 256);
+        }
+    if (in->width == out->width) {
+        memcpy(b, a, (size_t)(in->height * wide));
+    } else {
+        for (int y = 0; y < in->height; y++)
+            for (int c = 0; c < ch; c++)
+                naive_pil_axis(b + y * narrow + c, a + y * wide + c, in->width, out->width, ch, 1, 0, 0);
+    }
+    if (in->height == out->height) memcpy(out->u8, b, (size_t)(out->height * narrow));
+    else naive_pil_axis(out->u8, b, in->height, out->height, narrow, narrow, 1, 1);
+    for (int i = 0; alpha && i < out->height * out->width; i++) {
+        const int factor = out->u8[i * ch + ch - 1];
+        for (int c = 0; c < ch - 1 && factor > 0 && factor < 255; c++)
+            out->u8[i * ch + c] = (uint8_t)LEAT_MIN(255 * out->u8[i * ch + c] / factor, 255);
+    }
+}
+
+/* --------------------------------------------------------------------------------------- naive pass */
+
+static uint8_t to_u8(float x) {
+    return !(x > 0) ? 0 : x >= 255 ? 255 : (uint8_t)x;
+}
+
+static void naive_pass(const leat__pass *pass, const picture *in, void *dst) {
+    static picture mid;
+    const bool same = in->height == pass->height && in->width == pass->width;
+    const bool linear = pass->resample == LEAT_RESAMPLE_TF_BILINEAR;
+    if (same || pass->resample == LEAT_RESAMPLE_NONE) {
+        mid = *in;
+    } else {
+        mid.height = pass->height, mid.width = pass->width, mid.channels = in->channels;
+        mid.dtype = linear ? LEAT_DTYPE_F32 : in->dtype;
+        if (linear) naive_linear(&mid, in);
+        else if (pass->resample == LEAT_RESAMPLE_TF_NEAREST) naive_nearest(&mid, in);
+        else naive_pil(&mid, in);
+    }
+    const int h = pass->height, w = pass->width, ch = in->channels;
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++)
+            for (int c = 0; c < ch; c++) {
+                const int v = pass->flip_y ? h - 1 - y : y, u = pass->flip_x ? w - 1 - x : x;
+                float value = value_at(&mid, v, u, c);
+                if (pass->has_lut && mid.dtype == LEAT_DTYPE_U8 && !linear) value = pass->lut[(int)value];
+                for (int s = 0; s < pass->n_stages; s++) {
+                    const int k = ch > 4 ? 0 : c;
+                    value = value * pass->stage[s].mul[k];
+                    value = value + pass->stage[s].add[k];
+                }
+                const int at = pass->nchw ? (c * h + y) * w + x : (y * w + x) * ch + c;
+                if (pass->dtype == LEAT_DTYPE_U8) ((uint8_t *)dst)[at] = to_u8(value);
+                else memcpy((uint8_t *)dst + 4 * at, &value, 4);
+            }
+}
+
+/* --------------------------------------------------------------------------------------- comparing */
+
+typedef struct feed {
+    const picture *in;
+    int last;
+    int fail_at;
+    uint8_t *row; /* the only valid one */
+} feed;
+
+static int next_row(leat__rows *rows, int y, const void **out, leat_error *err) {
+    feed *f = rows->user;
+    const size_t bytes = (size_t)(f->in->width * f->in->channels) * (f->in->dtype == LEAT_DTYPE_U8 ? 1 : 4);
+    assert_true(y > f->last && y < f->in->height);
+    f->last = y;
+    if (y >= f->fail_at) return leat__fail(err, LEAT_ERR_DECODE, "row %d is damaged", y);
+    leat__free(f->row); /* a new place each time, so that sanitizers see who keeps an old one */
+    f->row = leat__alloc(LEAT_MEM_TOOL, bytes);
+    memcpy(f->row, (const uint8_t *)f->in->u8 + (size_t)y * bytes, bytes);
+    *out = f->row;
+    return 0;
+}
+
+static leat__rows rows_in_memory(const picture *in) {
+    const int size = in->dtype == LEAT_DTYPE_U8 ? 1 : 4;
+    return (leat__rows){.height = in->height,
+                        .width = in->width,
+                        .channels = in->channels,
+                        .dtype = in->dtype,
+                        .data = in->u8,
+                        .stride = (ptrdiff_t)in->width * in->channels * size};
+}
+
+static leat__image_dsp dsp[2]; /* plain C, and all that this machine has */
+static leat__pass_scratch scratch;
+static LEAT_ALIGNED(64) uint8_t want[VALUES_MAX * 4 + 3 * GUARD], got[VALUES_MAX * 4 + 3 * GUARD];
+
+static void compare(const leat__pass *pass, const picture *in, int place, const char *what) {
+    const size_t n =
+        (size_t)(pass->height * pass->width * in->channels) * (pass->dtype == LEAT_DTYPE_U8 ? 1 : 4);
+    const size_t at = GUARD + (size_t)place;
+    for (size_t i = 0; i < at + n + GUARD; i++) {
+        const bool inside = i >= at && i < at + n;
+        if (got[i] == (inside ? want[i] : 0xa5)) continue;
+        fail_msg(
+            "%s: byte %zd of %zu; %dx%dx%d type %d to %dx%d type %d; resample %d flips %d %d nchw %d lut %d "
+            "stages %d stream %d",
+            what, (ptrdiff_t)i - (ptrdiff_t)at, n, in->height, in->width, in->channels, in->dtype,
+            pass->height, pass->width, pass->dtype, (int)pass->resample, pass->flip_x, pass->flip_y,
+            pass->nchw, pass->has_lut, pass->n_stages, pass->stream);
+    }
+}
+
+static void check_pass(const leat__pass *pass, const picture *in) {
+    leat_error err;
+    const int place = (int)(random_u32() % 16) * 4;
+    naive_pass(pass, in, want + GUARD + place);
+    for (int isa = 0; isa < 2; isa++) {
+        leat__rows rows = rows_in_memory(in);
+        memset(got, 0xa5, sizeof got);
+        assert_int_equal(leat__pass_run(pass, &dsp[isa], &rows, got + GUARD + place, &scratch, &err), 0);
+        compare(pass, in, place, isa ? "vector code" : "plain C");
+    }
+    feed f = {.in = in, .last = -1, .fail_at = in->height};
+    leat__rows rows = rows_in_memory(in);
+    rows.data = NULL, rows.row = next_row, rows.user = &f;
+    memset(got, 0xa5, sizeof got);
+    assert_int_equal(leat__pass_run(pass, &dsp[1], &rows, got + GUARD + place, &scratch, &err), 0);
+    leat__free(f.row);
+    compare(pass, in, place, "rows as a stream");
+}
+
+static void random_points(leat__pass *pass) {
+    static const int counts[] = {0, 0, 1, 2, 3, 4, 5, 8};
+    pass->has_lut = random_u32() % 2;
+    for (int i = 0; i < 256; i++) pass->lut[i] = (uint8_t)random_u32();
+    pass->n_stages = counts[random_u32() % LEAT_COUNT(counts)];
+    for (int s = 0; s < pass->n_stages; s++)
+        for (int c = 0; c < 4; c++) {
+            pass->stage[s].mul[c] = (float)(random_u32() % 1000) / 400.0f - 0.5f;
+            pass->stage[s].add[c] = (float)(random_u32() % 1000) / 20.0f - 20.0f;
+        }
+    pass->stream = random_u32() % 2;
+}
+
+static const int sizes[][4] = {
+    {1, 1, 1, 1},     {1, 1, 5, 3},     {7, 9, 1, 1},     {1, 67, 1, 20},   {67, 1, 20, 1},
+    {1, 20, 1, 67},   {33, 31, 33, 31}, {33, 31, 17, 31}, {33, 31, 33, 50}, {64, 48, 32, 24},
+    {20, 19, 61, 53}, {70, 70, 3, 2},   {5, 66, 41, 13},  {50, 64, 27, 64},
+};
+
+static void check_all(leat__resample resample) {
+    static picture in;
+    static const int channels[] = {1, 3, 4, 2, 5};
+    for (size_t s = 0; s < LEAT_COUNT(sizes); s++)
+        for (size_t c = 0; c < LEAT_COUNT(channels); c++)
+            for (int bits = 0; bits < 32; bits++) {
+                leat__pass pass = {.resample = resample, .height = sizes[s][2], .width = sizes[s][3]};
+                const int src_dtype = bits & 16 ? LEAT_DTYPE_F32 : LEAT_DTYPE_U8;
+                if (resample == LEAT_RESAMPLE_PIL_BILINEAR && src_dtype == LEAT_DTYPE_F32) continue;
+                if (resample == LEAT_RESAMPLE_NONE) pass.height = sizes[s][0], pass.width = sizes[s][1];
+                fill(&in, sizes[s][0], sizes[s][1], channels[c], src_dtype);
+                pass.flip_x = bits & 1, pass.flip_y = bits & 2, pass.nchw = bits & 4;
+                pass.dtype = bits & 8 ? LEAT_DTYPE_F32 : LEAT_DTYPE_U8;
+                random_points(&pass);
+                check_pass(&pass, &in);
+            }
+}
+
+static void test_plain(void **state) {
+    (void)state;
+    check_all(LEAT_RESAMPLE_NONE);
+}
+
+static void test_nearest(void **state) {
+    (void)state;
+    check_all(LEAT_RESAMPLE_TF_NEAREST);
+}
+
+static void test_linear(void **state) {
+    (void)state;
+    check_all(LEAT_RESAMPLE_TF_BILINEAR);
+}
+
+static void test_pil(void **state) {
+    (void)state;
+    check_all(LEAT_RESAMPLE_PIL_BILINEAR);
+}
+
+/* A region of a larger picture: the rows are not neighbours. */
+static void test_stride(void **state) {
+    static picture whole, part;
+    (void)state;
+    for (int bits = 0; bits < 8; bits++) {
+        leat_error err;
+        leat__pass pass = {.height = 20,
+                           .width = 30,
+                           .flip_x = bits & 1,
+                           .flip_y = bits & 2,
+                           .nchw = bits & 4,
+                           .dtype = LEAT_DTYPE_F32};
+        fill(&whole, 40, 50, 3, LEAT_DTYPE_U8);
+        part = (picture){.height = 20, .width = 30, .channels = 3, .dtype = LEAT_DTYPE_U8};
+        for (int y = 0; y < 20; y++) memcpy(part.u8 + y * 90, whole.u8 + ((y + 7) * 50 + 9) * 3, 90);
+        naive_pass(&pass, &part, want + GUARD);
+        leat__rows rows = rows_in_memory(&part);
+        rows.data = whole.u8 + (7 * 50 + 9) * 3;
+        rows.stride = 150;
+        memset(got, 0xa5, sizeof got);
+        assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got + GUARD, &scratch, &err), 0);
+        compare(&pass, &part, 0, "a region");
+    }
+}
+
+/* Floats at an odd address, as they lie in the bytes of a record. */
+static void test_odd_address(void **state) {
+    static picture in;
+    static uint8_t bytes[40 * 30 * 3 * 4 + 80];
+    (void)state;
+    fill(&in, 40, 30, 3, LEAT_DTYPE_F32);
+    memcpy(bytes + 1, in.f32, 40 * 30 * 3 * 4);
+    for (int bits = 0; bits < 12; bits++) {
+        leat_error err;
+        const bool none = bits < 4;
+        leat__pass pass = {.resample = (leat__resample)(bits / 4),
+                           .height = none ? 40 : 17,
+                           .width = none ? 30 : 41,
+                           .flip_x = bits & 1,
+                           .flip_y = bits & 2,
+                           .dtype = LEAT_DTYPE_F32};
+        naive_pass(&pass, &in, want + GUARD);
+        leat__rows rows = rows_in_memory(&in);
+        rows.data = bytes + 1;
+        memset(got, 0xa5, sizeof got);
+        assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got + GUARD, &scratch, &err), 0);
+        compare(&pass, &in, 0, "odd address");
+        assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got + GUARD + 1, &scratch, &err),
+                         LEAT_ERR_ARGUMENT);
+    }
+}
+
+static void test_refusals(void **state) {
+    static picture in;
+    leat_error err;
+    (void)state;
+    fill(&in, 10, 12, 3, LEAT_DTYPE_U8);
+    leat__rows rows = rows_in_memory(&in);
+    leat__pass pass = {.height = 10, .width = 11, .dtype = LEAT_DTYPE_U8};
+    assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_SHAPE);
+    assert_non_null(strstr(err.message, "10x12"));
+    pass.height = 0;
+    assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_SHAPE);
+    pass = (leat__pass){.height = 10, .width = 12, .dtype = LEAT_DTYPE_I16};
+    assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_TYPE);
+    pass = (leat__pass){.height = 5, .width = 5, .resample = LEAT_RESAMPLE_PIL_BILINEAR};
+    fill(&in, 10, 12, 3, LEAT_DTYPE_F32);
+    rows = rows_in_memory(&in);
+    assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_TYPE);
+    pass.n_stages = LEAT_PASS_STAGES + 1;
+    assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_ARGUMENT);
+    pass = (leat__pass){.height = 5, .width = INT32_MAX, .resample = LEAT_RESAMPLE_TF_NEAREST};
+    assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_LIMIT);
+}
+
+/* A row that cannot be had ends the pass with the source's own words. */
+static void test_bad_row(void **state) {
+    static picture in;
+    (void)state;
+    fill(&in, 30, 20, 3, LEAT_DTYPE_U8);
+    for (int r = 0; r < 4; r++) {
+        leat_error err;
+        feed f = {.in = &in, .last = -1, .fail_at = 13};
+        leat__rows rows = rows_in_memory(&in);
+        rows.data = NULL, rows.row = next_row, rows.user = &f;
+        const bool none = r == LEAT_RESAMPLE_NONE;
+        leat__pass pass = {.resample = (leat__resample)r,
+                           .height = none ? 30 : 15,
+                           .width = none ? 20 : 11,
+                           .dtype = LEAT_DTYPE_F32};
+        assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_DECODE);
+        assert_non_null(strstr(err.message, "damaged"));
+        leat__free(f.row);
+    }
+}
+
+/* Every allocation fails once; afterwards the same scratch works. A second run allocates nothing. */
+static void test_memory(void **state) {
+    static picture in;
+    (void)state;
+    fill(&in, 30, 20, 4, LEAT_DTYPE_U8);
+    for (int r = 1; r < 4; r++) {
+        leat_error err;
+        leat__pass_scratch own = {0};
+        leat__pass pass = {
+            .resample = (leat__resample)r, .height = 12, .width = 50, .dtype = LEAT_DTYPE_U8, .n_stages = 5};
+        int rc = -1;
+        for (uint64_t n = 1; rc < 0; n++) {
+            leat__rows rows = rows_in_memory(&in);
+            leat__pass_scratch_free(&own);
+            leat__mem_fail_at(n);
+            rc = leat__pass_run(&pass, &dsp[1], &rows, got, &own, &err);
+            leat__mem_fail_at(0);
+            if (rc < 0) assert_int_equal(rc, LEAT_ERR_MEMORY);
+            if (rc < 0) assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &own, &err), 0);
+            assert_true(n < 50);
+        }
+        const uint32_t grown = leat__pass_scratch_grown(&own);
+        assert_true(grown > 0);
+        leat__rows rows = rows_in_memory(&in);
+        leat__mem_fail_at(0);
+        assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &own, &err), 0);
+        assert_int_equal(leat__mem_fail_at(0), 0);
+        assert_int_equal(leat__pass_scratch_grown(&own), grown);
+        leat__pass_scratch_free(&own);
+    }
+}
+
+int main(void) {
+    leat__image_dsp_init(&dsp[0], 0);
+    leat__image_dsp_init(&dsp[1], leat__cpu_flags());
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),    cmocka_unit_test(test_nearest), cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_pil),      cmocka_unit_test(test_stride),  cmocka_unit_test(test_odd_address),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_bad_row), cmocka_unit_test(test_memory),
+    };
+    const int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    leat__pass_scratch_free(&scratch);
+    return rc;
+}
