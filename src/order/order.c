@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "order/order.h"
+
+int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err) {
+    if (order->n_verbs == LEAT_ORDER_VERBS)
+        return leat__fail(err, LEAT_ERR_LIMIT, "more than %d verbs of order (shuffle, take, ...)", LEAT_ORDER_VERBS);
+    order->verb[order->n_verbs++] = verb;
+    return 0;
+}
+
+static uint64_t length_after(const leat__order_verb *verb, uint64_t n) {
+    switch (verb->kind) {
+    case LEAT_ORDER_SHUFFLE: return n;
+    case LEAT_ORDER_TAKE: return LEAT_MIN(n, verb->count);
+    case LEAT_ORDER_SKIP: return n == LEAT_ENDLESS ? n : n - LEAT_MIN(n, verb->count);
+    case LEAT_ORDER_SHARD:
+        return n == LEAT_ENDLESS ? n : n > verb->index ? (n - verb->index - 1) / verb->count + 1 : 0;
+    case LEAT_ORDER_REPEAT: {
+        uint64_t product;
+        if (n == 0 || verb->count == 0) return 0;
+        if (n == LEAT_ENDLESS || verb->count == LEAT_ENDLESS) return LEAT_ENDLESS;
+        return __builtin_mul_overflow(n, verb->count, &product) ? LEAT_ENDLESS : product;
+    }
+    }
+    return n;
+}
+
+void leat__order_set_source(leat__order *order, uint64_t n) {
+    order->length[0] = n;
+    for (int i = 0; i < order->n_verbs; i++) order->length[i + 1] = length_after(&order->verb[i], order->length[i]);
+}
+
+uint64_t leat__order_length(const leat__order *order) {
+    return order->length[order->n_verbs];
+}
+
+/* Elements of the largest permutation that verb i will ever make. */
+static uint64_t permuted(const leat__order *order, int i) {
+    const leat__order_verb *verb = &order->verb[i];
+    return verb->window ? LEAT_MIN(verb->window, order->length[i]) : order->length[i];
+}
+
+int leat__order_allocate(leat__order *order, leat_error *err) {
+    for (int i = 0; i < order->n_verbs; i++) {
+        if (order->verb[i].kind != LEAT_ORDER_SHUFFLE || permuted(order, i) > LEAT_PERMUTE_TABLE_MAX) continue;
+        for (int k = 0; k < 2; k++) {
+            const size_t bytes = permuted(order, i) * sizeof(uint16_t);
+            order->table[i][k].slot = leat__alloc(LEAT_MEM_INDEX, bytes);
+            if (!order->table[i][k].slot) return leat__fail_memory(err, bytes, "a shuffle");
+        }
+    }
+    return 0;
+}
+
+void leat__order_free(leat__order *order) {
+    for (int i = 0; i < order->n_verbs; i++)
+        for (int k = 0; k < 2; k++) leat__free(order->table[i][k].slot);
+    *order = (leat__order){0};
+}
+
+/* Position within window number `window`, which holds n samples, of verb i in the given iteration. */
+static uint64_t permute(leat__order *order, int i, uint64_t iteration, uint64_t window, uint64_t n, uint64_t position) {
+    const leat__order_verb *verb = &order->verb[i];
+    if (!verb->reshuffle) iteration = 0;
+    leat__rng rng = leat__rng_at(verb->seed, iteration, window, verb->op);
+    if (n > LEAT_PERMUTE_TABLE_MAX) return leat__permute_cipher(position, n, leat__rng_u64(&rng));
+    leat__order_table *table = order->table[i];
+    for (int k = 0; k < 2; k++)
+        if (table[k].n == n && table[k].iteration == iteration && table[k].window == window)
+            return table[k].slot[position];
+    /* The older of the two makes room; the newer one stays for positions around a border. */
+    const leat__order_table older = table[0];
+    table[0] = table[1];
+    table[1] = (leat__order_table){.iteration = iteration, .window = window, .n = (uint32_t)n, .slot = older.slot};
+    leat__permute_table(table[1].slot, (uint32_t)n, rng);
+    return table[1].slot[position];
+}
+
+/* Iteration numbers of the source count up over epochs and repeats alike: `repeat 2` for one epoch and two epochs
+ * without repeat see the same shuffles. Endless repeats leave room for 2^32 turns an epoch. */
+static uint64_t inner_iteration(const leat__order_verb *repeat, uint64_t iteration, uint64_t turn) {
+    return repeat->count == LEAT_ENDLESS ? (iteration << 32) + turn : iteration * repeat->count + turn;
+}
+
+leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position) {
+    leat__place at = {.iteration = epoch, .sample = position};
+    for (int i = order->n_verbs - 1; i >= 0; i--) {
+        const leat__order_verb *verb = &order->verb[i];
+        const uint64_t n = order->length[i];
+        switch (verb->kind) {
+        case LEAT_ORDER_TAKE: break;
+        case LEAT_ORDER_SKIP: at.sample += verb->count; break;
+        case LEAT_ORDER_SHARD: at.sample = at.sample * verb->count + verb->index; break;
+        case LEAT_ORDER_REPEAT:
+            at.iteration = inner_iteration(verb, at.iteration, at.sample / n);
+            at.sample %= n;
+            break;
+        case LEAT_ORDER_SHUFFLE: {
+            const uint64_t size = verb->window ? verb->window : n;
+            const uint64_t window = at.sample / size, first = window * size;
+            at.sample = first + permute(order, i, at.iteration, window, LEAT_MIN(size, n - first), at.sample - first);
+            break;
+        }
+        }
+    }
+    return at;
+}
+
+leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position) {
+    leat__span_of_order span = {.iteration = epoch, .floor = position, .ceil = position + 1};
+    for (int i = order->n_verbs - 1; i >= 0; i--) {
+        const leat__order_verb *verb = &order->verb[i];
+        const uint64_t n = order->length[i];
+        switch (verb->kind) {
+        case LEAT_ORDER_TAKE: break;
+        case LEAT_ORDER_SKIP: span.floor += verb->count, span.ceil += verb->count; break;
+        case LEAT_ORDER_SHARD:
+            span.floor = span.floor * verb->count + verb->index;
+            span.ceil = (span.ceil - 1) * verb->count + verb->index + 1;
+            break;
+        case LEAT_ORDER_REPEAT: {
+            if (n == LEAT_ENDLESS) { /* the first turn, as far as is known */
+                span.iteration = inner_iteration(verb, span.iteration, 0);
+                break;
+            }
+            const uint64_t turn = span.floor / n;
+            span.iteration = inner_iteration(verb, span.iteration, turn);
+            span.floor -= turn * n;
+            span.ceil = LEAT_MIN(span.ceil - turn * n, n);
+            break;
+        }
+        case LEAT_ORDER_SHUFFLE: {
+            const uint64_t size = verb->window ? verb->window : n;
+            assert(size != LEAT_ENDLESS); /* the plan gives every shuffle of a stream a window */
+            span.floor = span.floor / size * size;
+            span.ceil = (span.ceil - 1) / size * size + size;
+            break;
+        }
+        }
+    }
+    return span;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sample comes next. An order is a source of n samples and a chain of verbs, each of which is arithmetic on
+ * positions; mapping a position runs the chain from its end to the source:
+ *
+ *     position in the epoch -> [repeat] -> [take] -> [shuffle] -> [shard] -> number of the sample
+ *
+ * No buffer of samples exists, so any position of any epoch is computed directly, and the position is the whole state.
+ *
+ * A stream is a source whose n is not known before it was read once. Its order is mapped as if it were endless until
+ * leat__order_set_source tells n; whoever maps a position first makes sure that the stream is known up to
+ * leat__order_ceil of it, so no position is ever mapped on a wrong assumption. */
+#ifndef LEAT_ORDER_H
+#define LEAT_ORDER_H
+
+#include "base/mem.h"
+#include "order/permute.h"
+
+#define LEAT_ENDLESS UINT64_MAX
+#define LEAT_ORDER_VERBS 32
+
+typedef enum leat__order_kind {
+    LEAT_ORDER_SHUFFLE,
+    LEAT_ORDER_TAKE,
+    LEAT_ORDER_SKIP,
+    LEAT_ORDER_SHARD,
+    LEAT_ORDER_REPEAT
+} leat__order_kind;
+
+typedef struct leat__order_verb {
+    leat__order_kind kind;
+    uint64_t count;  /* take, skip, repeat (LEAT_ENDLESS = without end); shard: number of shards      */
+    uint64_t index;  /* shard: which one                                                              */
+    uint64_t window; /* shuffle: 0 = all samples, else windows of so many consecutive ones            */
+    uint64_t seed;   /* shuffle                                                                       */
+    uint32_t op;     /* shuffle: number of the operation in the text                                  */
+    bool reshuffle;  /* shuffle: another order in each iteration                                      */
+} leat__order_verb;
+
+typedef struct leat__order_table { /* a permutation that was used lately          */
+    uint64_t iteration, window;
+    uint32_t n; /* 0 = empty                                   */
+    uint16_t *slot;
+} leat__order_table;
+
+typedef struct leat__order {
+    int n_verbs;
+    leat__order_verb verb[LEAT_ORDER_VERBS];
+    uint64_t length[LEAT_ORDER_VERBS + 1]; /* length[i]: samples before verb i; LEAT_ENDLESS if so         */
+    leat__order_table table[LEAT_ORDER_VERBS][2];
+} leat__order;
+
+typedef struct leat__place { /* where a position leads */
+    uint64_t iteration;      /* how often the source was begun before, in the order of use */
+    uint64_t sample;
+} leat__place;
+
+/* Adds a verb; LEAT_ERR_LIMIT when there are too many. */
+int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err);
+/* Sets the number of samples of the source (LEAT_ENDLESS = not known yet) and all lengths that follow. */
+void leat__order_set_source(leat__order *order, uint64_t n);
+/* Memory for the tables of shuffles; after set_source with the largest n (or windows) that will be mapped. */
+int leat__order_allocate(leat__order *order, leat_error *err);
+void leat__order_free(leat__order *order);
+/* Samples in one epoch. */
+uint64_t leat__order_length(const leat__order *order);
+/* Maps a position < length of the given epoch. Not for two threads at once: it may make a table. */
+leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position);
+/* For streams: [floor, ceil) is the part of the source of which position may need to know: no later position of the
+ * same iteration maps below floor, and mapping is right once the source is known up to ceil or to its end. */
+typedef struct leat__span_of_order {
+    uint64_t iteration, floor, ceil;
+} leat__span_of_order;
+leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position);
+
+#endif

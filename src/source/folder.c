@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A directory tree of images: one file a sample, its label the top-level sub-directory.
+ *
+ * The index is a few flat arrays (about 20 bytes and the file's name for each image), the same in memory and in its
+ * side file. It is trusted as long as no directory of the tree has changed since; a file that was overwritten in place
+ * is noticed when it is read. The scan itself is in scan.c. */
+#include "source/folder.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "format/sidefile.h"
+#include "base/thread.h"
+#include "source/side.h"
+
+typedef struct folder {
+    leat__source base;
+    leat__folder_index index;
+    char *root;
+    bool labelled;
+} folder;
+
+void leat__folder_index_free(leat__folder_index *index) {
+    leat__buf_free(&index->pool);
+    leat__buf_free(&index->dirs);
+    leat__buf_free(&index->files);
+    *index = (leat__folder_index){0};
+}
+
+static const leat__folder_dir *dir_of(const leat__folder_index *index, const leat__folder_file *file) {
+    return (const leat__folder_dir *)index->dirs.data + file->dir;
+}
+static const leat__folder_file *file_at(const leat__folder_index *index, uint64_t i) {
+    return (const leat__folder_file *)index->files.data + i;
+}
+static const char *text_at(const leat__folder_index *index, uint64_t offset) {
+    return (const char *)index->pool.data + offset;
+}
+
+const char *leat__folder_path(const leat__source *source, uint64_t sample, char *text, size_t cap, int64_t *label) {
+    const folder *self = (const folder *)source;
+    const leat__folder_file *file = file_at(&self->index, sample);
+    const leat__folder_dir *dir = dir_of(&self->index, file);
+    const char *at = text_at(&self->index, dir->path);
+    snprintf(text, cap, "%s%s%s", at, *at ? "/" : "", text_at(&self->index, file->name));
+    if (label) *label = self->labelled ? dir->label : -1;
+    return text;
+}
+
+uint64_t leat__folder_size(const leat__source *source, uint64_t sample) {
+    return file_at(&((const folder *)source)->index, sample)->size;
+}
+
+static int read_file(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
+                     leat_error *err) {
+    const folder *self = (const folder *)source;
+    char path[PATH_MAX], relative[PATH_MAX];
+    leat__folder_path(source, sample, relative, sizeof relative, NULL);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", self->root, relative) >= sizeof path)
+        return leat__fail(err, LEAT_ERR_LIMIT, "a path longer than %d bytes below %s", PATH_MAX, self->root);
+    leat__file file;
+    LEAT_TRY(leat__file_open(&file, path, err));
+    const uint64_t expected = file_at(&self->index, sample)->size;
+    int rc = 0;
+    if (file.size != expected) {
+        rc = leat__fail(err, LEAT_ERR_IO, "%s had %" PRIu64 " bytes when it was indexed and has %" PRIu64
+                        " now: run 'leat index %s'", path, expected, file.size, self->root);
+    } else if (!leat__buf_reserve(&reader->bytes, file.size)) {
+        rc = leat__fail_memory(err, file.size, path);
+    } else {
+        rc = leat__file_read_at(&file, reader->bytes.data, file.size, 0, path, err);
+        reader->bytes_read += file.size;
+    }
+    leat__file_close(&file);
+    if (rc < 0) return rc;
+    values[0] = (leat__value){
+        .data = reader->bytes.data, .bytes = expected, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)expected}};
+    if (self->labelled)
+        values[1] = (leat__value){.data = (const uint8_t *)&dir_of(&self->index, file_at(&self->index, sample))->label,
+                                  .bytes = sizeof(int64_t),
+                                  .dtype = LEAT_DTYPE_I64};
+    return 0;
+}
+
+static void describe(const leat__source *source, uint64_t sample, char *text, size_t cap) {
+    char relative[PATH_MAX], shown[500];
+    leat__folder_path(source, sample, relative, sizeof relative, NULL);
+    snprintf(text, cap, "%s", leat__printable(shown, sizeof shown, relative, strlen(relative)));
+}
+
+static void close_folder(leat__source *source) {
+    folder *self = (folder *)source;
+    leat__folder_index_free(&self->index);
+    leat__free(self->root);
+}
+
+static const leat__source_class folder_class = {
+    .name = "folder", .read = read_file, .describe = describe, .close = close_folder};
+
+/* ---------------------------------------------------------------------------------------- side file
+ * Payload: version, labels and links as asked for, time of the scan, then the three buffers with their lengths. */
+
+enum { INDEX_VERSION = 1, INDEX_FACTS = 8 };
+
+static void index_facts(uint64_t facts[INDEX_FACTS], const leat__folder_index *index, const leat__folder_options *options) {
+    const uint64_t all[INDEX_FACTS] = {INDEX_VERSION,       options->follow_links,
+                                       (uint64_t)index->scanned_ns, index->n_classes,
+                                       index->pool.size,    index->dirs.size,
+                                       index->files.size,   index->n_ignored};
+    memcpy(facts, all, sizeof all);
+}
+
+typedef struct freshness {
+    const leat__folder_index *index;
+    const char *root;
+} freshness;
+
+static int check_dir(void *user, uint64_t item, int worker, leat_error *err) {
+    (void)worker;
+    const freshness *check = user;
+    const leat__folder_dir *dir = (const leat__folder_dir *)check->index->dirs.data + item;
+    char path[PATH_MAX];
+    leat__stat st;
+    snprintf(path, sizeof path, "%s/%s", check->root, text_at(check->index, dir->path));
+    LEAT_TRY(leat__file_stat(path, &st, err));
+    /* A change within the clock's grain of the scan could have been missed by it. */
+    const bool same = st.mtime_ns == dir->mtime_ns && st.mtime_ns < check->index->scanned_ns - 20000000;
+    return same ? 0 : LEAT_ERR_STATE;
+}
+
+static bool strings_ok(const leat__folder_index *index) {
+    const uint64_t end = index->pool.size;
+    const leat__folder_dir *dir = (const leat__folder_dir *)index->dirs.data;
+    const uint64_t n_dirs = index->dirs.size / sizeof *dir, n_files = index->files.size / sizeof(leat__folder_file);
+    if (end == 0 || index->pool.data[end - 1] != 0) return false;
+    for (uint64_t i = 0; i < n_dirs; i++)
+        if (dir[i].path >= end || dir[i].label < -1 || dir[i].label >= (int64_t)index->n_classes) return false;
+    for (uint64_t i = 0; i < n_files; i++)
+        if (file_at(index, i)->name >= end || file_at(index, i)->dir >= n_dirs) return false;
+    return true;
+}
+
+static bool load_index(leat__folder_index *index, const leat__folder_options *options, const leat__open_options *open) {
+    leat__buf side = {.kind = LEAT_MEM_INDEX};
+    const uint8_t *data;
+    size_t n;
+    bool good = leat__side_load(options->path, LEAT_SIDEFILE_FOLDER, open, &side, &data, &n);
+    uint64_t facts[INDEX_FACTS];
+    if (good && n >= sizeof facts) {
+        memcpy(facts, data, sizeof facts);
+        data += sizeof facts, n -= sizeof facts;
+        good = facts[0] == INDEX_VERSION && facts[1] == options->follow_links && facts[4] <= n && facts[5] <= n &&
+               facts[6] <= n && facts[4] + facts[5] + facts[6] == n && facts[5] % sizeof(leat__folder_dir) == 0 &&
+               facts[6] % sizeof(leat__folder_file) == 0;
+    } else {
+        good = false;
+    }
+    if (good) {
+        *index = (leat__folder_index){.pool.kind = LEAT_MEM_INDEX, .dirs.kind = LEAT_MEM_INDEX, .files.kind = LEAT_MEM_INDEX};
+        index->scanned_ns = (int64_t)facts[2];
+        index->n_classes = facts[3];
+        index->n_ignored = facts[7];
+        good = leat__buf_append(&index->pool, data, facts[4]) &&
+               leat__buf_append(&index->dirs, data + facts[4], facts[5]) &&
+               leat__buf_append(&index->files, data + facts[4] + facts[5], facts[6]) && strings_ok(index);
+        freshness check = {.index = index, .root = options->path};
+        good = good && leat__parallel(open->n_threads, facts[5] / sizeof(leat__folder_dir), check_dir, &check, NULL) == 0;
+        if (!good) leat__folder_index_free(index);
+    }
+    leat__buf_free(&side);
+    return good;
+}
+
+static void store_index(folder *self, const leat__folder_options *options, const leat__open_options *open) {
+    leat__buf payload = {.kind = LEAT_MEM_INDEX};
+    uint64_t facts[INDEX_FACTS];
+    leat_error why;
+    leat__error_clear(&why);
+    const leat__folder_index *index = &self->index;
+    index_facts(facts, index, options);
+    const bool kept = leat__buf_append(&payload, facts, sizeof facts) &&
+                      leat__buf_append(&payload, index->pool.data, index->pool.size) &&
+                      leat__buf_append(&payload, index->dirs.data, index->dirs.size) &&
+                      leat__buf_append(&payload, index->files.data, index->files.size) &&
+                      leat__side_store(options->path, LEAT_SIDEFILE_FOLDER, open, payload.data, payload.size, &why);
+    if (!kept)
+        snprintf(self->base.warning, sizeof self->base.warning, "the index of %.80s is not kept: %.180s", options->path,
+                 why.message);
+    leat__buf_free(&payload);
+}
+
+/* -------------------------------------------------------------------------------------------- open */
+
+/* Labels are per directory; without labels every file of the tree counts, with them those in the root do not. */
+static int choose_labels(folder *self, const leat__folder_options *options, leat_error *err) {
+    leat__folder_index *index = &self->index;
+    const uint64_t n_files = index->files.size / sizeof(leat__folder_file);
+    uint64_t in_root = 0;
+    for (uint64_t i = 0; i < n_files; i++) in_root += dir_of(index, file_at(index, i))->label < 0;
+    self->labelled = options->labels == LEAT_LABELS_DIR || (options->labels == LEAT_LABELS_AUTO && in_root < n_files);
+    uint64_t kept = 0;
+    leat__folder_file *file = (leat__folder_file *)index->files.data;
+    for (uint64_t i = 0; i < n_files; i++)
+        if (!self->labelled || dir_of(index, &file[i])->label >= 0) file[kept++] = file[i];
+    index->files.size = kept * sizeof *file;
+    if (kept < n_files)
+        snprintf(self->base.warning, sizeof self->base.warning,
+                 "%" PRIu64 " images lie in %.150s itself and have no label: they are left out (labels=none takes them)",
+                 n_files - kept, options->path);
+    if (kept > 0) return 0;
+    if (self->labelled && n_files > 0)
+        return leat__fail(err, LEAT_ERR_NOT_FOUND,
+                          "folder %s has %" PRIu64 " images but no sub-folders to take labels from: use labels=none",
+                          options->path, n_files);
+    return leat__fail(err, LEAT_ERR_NOT_FOUND,
+                      "folder %s has no images: names must end in .jpg .jpeg .png .webp .gif or .bmp (%" PRIu64
+                      " other files seen)", options->path, index->n_ignored);
+}
+
+static int name_classes(folder *self, leat_error *err) {
+    const leat__folder_index *index = &self->index;
+    leat__source *base = &self->base;
+    if (!self->labelled) return 0;
+    base->class_name = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(index->n_classes, (uint64_t)1) * sizeof *base->class_name);
+    if (!base->class_name) return leat__fail_memory(err, index->n_classes * 8, "class names");
+    const leat__folder_dir *dir = (const leat__folder_dir *)index->dirs.data;
+    /* Directories are sorted, so the first one with a new label is the top-level one itself. */
+    for (uint64_t i = 0; i < index->dirs.size / sizeof *dir; i++) {
+        if (dir[i].label != (int64_t)base->n_classes) continue;
+        base->class_name[base->n_classes] = leat__strdup(LEAT_MEM_INDEX, text_at(index, dir[i].path));
+        if (!base->class_name[base->n_classes]) return leat__fail_memory(err, 64, "class names");
+        base->n_classes++;
+    }
+    return 0;
+}
+
+static void take_fingerprint(folder *self) {
+    const leat__folder_index *index = &self->index;
+    leat__source *base = &self->base;
+    base->n_samples = index->files.size / sizeof(leat__folder_file);
+    char text[PATH_MAX];
+    int64_t label;
+    for (uint64_t i = 0; i < base->n_samples; i++) {
+        leat__folder_path(base, i, text, sizeof text, &label);
+        const uint64_t size = file_at(index, i)->size, facts[] = {size, (uint64_t)label};
+        base->fingerprint = leat__hash(facts, sizeof facts, leat__hash(text, strlen(text), base->fingerprint));
+        if (size > base->bytes_max) base->bytes_max = size;
+    }
+}
+
+int leat__folder_open(leat__source **out, const leat__folder_options *options, const leat__open_options *open,
+                      leat_error *err) {
+    *out = NULL;
+    folder *self = leat__alloc(LEAT_MEM_PLAN, sizeof *self);
+    if (!self) return leat__fail_memory(err, sizeof *self, "a folder");
+    leat__source *base = &self->base;
+    base->class = &folder_class;
+    self->root = leat__real_path(options->path);
+    int rc = self->root ? 0 : leat__fail_memory(err, PATH_MAX, "a path");
+    if (rc == 0 && !load_index(&self->index, options, open)) {
+        rc = leat__folder_scan(&self->index, options, open, err);
+        if (rc == 0 && self->index.files.size > 0) store_index(self, options, open);
+    }
+    if (rc == 0) rc = choose_labels(self, options, err);
+    if (rc == 0) rc = name_classes(self, err);
+    if (rc < 0) {
+        leat__source_free(&base);
+        return rc;
+    }
+    take_fingerprint(self);
+    const int64_t any = -1;
+    leat__source_field(base, "image", LEAT_DTYPE_BYTES, 1, &any);
+    if (self->labelled) leat__source_field(base, "label", LEAT_DTYPE_I64, 0, NULL);
+    char shown[120];
+    leat__printable(shown, sizeof shown, options->path, strlen(options->path));
+    if (self->labelled)
+        snprintf(base->title, sizeof base->title, "folder %s: %" PRIu64 " images in %zu classes", shown,
+                 base->n_samples, base->n_classes);
+    else snprintf(base->title, sizeof base->title, "folder %s: %" PRIu64 " images", shown, base->n_samples);
+    *out = base;
+    return 0;
+}

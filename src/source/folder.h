@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The index of a folder: what scan.c makes and folder.c reads. */
+#ifndef LEAT_SOURCE_FOLDER_H
+#define LEAT_SOURCE_FOLDER_H
+
+#include "source/source.h"
+
+typedef struct leat__folder_dir {
+    uint64_t path; /* offset in the pool, relative to the root, "" for the root */
+    int64_t mtime_ns;
+    int64_t label; /* number of its top-level directory, -1 in the root         */
+} leat__folder_dir;
+
+typedef struct leat__folder_file {
+    uint64_t name; /* offset in the pool                                        */
+    uint64_t size : 40;
+    uint64_t dir : 24;
+} leat__folder_file;
+
+typedef struct leat__folder_index {
+    leat__buf pool;  /* zero-terminated texts                                     */
+    leat__buf dirs;  /* of leat__folder_dir, sorted by path                       */
+    leat__buf files; /* of leat__folder_file, sorted by directory, then name      */
+    uint64_t n_classes;
+    uint64_t n_ignored; /* files that are no images                                  */
+    int64_t scanned_ns;
+} leat__folder_index;
+
+/* Walks the tree, directories in parallel. */
+int leat__folder_scan(leat__folder_index *index, const leat__folder_options *, const leat__open_options *, leat_error *);
+void leat__folder_index_free(leat__folder_index *index);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where side files lie: beside the data as dot-files, or in the user's cache directory by hash of the real path. */
+#ifndef LEAT_SOURCE_SIDE_H
+#define LEAT_SOURCE_SIDE_H
+
+#include "source/source.h"
+
+/* Loads the payload of the side file of path into buf; data points into buf. False: there is none that is whole. */
+bool leat__side_load(const char *path, int kind, const leat__open_options *options, leat__buf *buf,
+                     const uint8_t **data, size_t *n);
+/* Keeps payload for the next time. Failing is not an error: the index stays in memory; why gets the reason. */
+bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload, size_t n,
+                      leat_error *why);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/source.h"
+
+#include <stdio.h>
+
+void leat__source_free(leat__source **handle) {
+    leat__source *source = *handle;
+    if (!source) return;
+    if (source->class && source->class->close) source->class->close(source);
+    for (size_t i = 0; i < source->n_classes; i++) leat__free(source->class_name[i]);
+    leat__free(source->class_name);
+    leat__free(source);
+    *handle = NULL;
+}
+
+void leat__reader_free(const leat__source *source, leat__reader *reader) {
+    if (source && source->class->close_reader) source->class->close_reader(reader);
+    leat__buf_free(&reader->bytes);
+    leat__buf_free(&reader->extra);
+}
+
+leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim, const int64_t *shape) {
+    assert(source->n_fields < LEAT_FIELDS_MAX);
+    leat_field *field = &source->field[source->n_fields++];
+    *field = (leat_field){.dtype = dtype, .ndim = ndim, .ragged = dtype == LEAT_DTYPE_BYTES};
+    snprintf(field->name, sizeof field->name, "%s", name);
+    for (int i = 0; i < ndim; i++) field->shape[i] = shape[i];
+    return field;
+}

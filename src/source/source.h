@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where bytes come from. A source knows how many samples it has and reads any of them by number; a stream can only
+ * be read from its beginning (see leat__stream below). Code here is single-threaded: several workers read one source
+ * at the same time, each with its own reader, and a source does not change after it was opened. */
+#ifndef LEAT_SOURCE_H
+#define LEAT_SOURCE_H
+
+#include "base/file.h"
+
+#define LEAT_FIELDS_MAX 32
+#define LEAT_RECORD_BYTES_MAX ((size_t)256 << 20)
+
+typedef struct leat__value { /* one field of one sample, on its way                    */
+    const uint8_t *data;     /* readable for LEAT_MEM_PAD bytes past the end            */
+    size_t bytes;
+    int dtype; /* LEAT_DTYPE_BYTES: an undecoded string of bytes          */
+    int ndim;
+    int64_t shape[LEAT_NDIM_MAX];
+} leat__value;
+
+typedef struct leat__reader { /* what one worker needs to read; zeroed = empty          */
+    leat__buf bytes;          /* the file or record last read                           */
+    leat__buf extra;          /* what a source gathers or makes                         */
+    void *state;              /* the source's own, freed by close_reader                */
+    uint64_t bytes_read;      /* from storage, counts up                                */
+} leat__reader;
+
+typedef struct leat__source leat__source;
+
+typedef struct leat__source_class {
+    const char *name;
+    /* Fills values[0 .. n_fields). The memory is the reader's or the source's, valid until the reader's next read.
+     * Messages name the file and the offset. */
+    int (*read)(const leat__source *, leat__reader *, uint64_t sample, leat__value *values, leat_error *);
+    /* Where a sample comes from, for messages: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711". */
+    void (*describe)(const leat__source *, uint64_t sample, char *text, size_t cap);
+    void (*close_reader)(leat__reader *); /* may be NULL */
+    void (*close)(leat__source *);        /* frees everything but the struct itself */
+} leat__source_class;
+
+struct leat__source {
+    const leat__source_class *class;
+    uint64_t n_samples; /* UINT64_MAX: a stream, not known                        */
+    int n_fields;
+    leat_field field[LEAT_FIELDS_MAX];
+    size_t bytes_max;      /* of the largest sample                                  */
+    uint64_t fingerprint;  /* of relative names and sizes: the same data elsewhere is the same */
+    size_t n_classes;
+    char **class_name;
+    char title[256];   /* "folder photos: 1,281,167 images in 1,000 classes"     */
+    char warning[300]; /* what was ignored or could not be kept; empty if nothing */
+};
+
+typedef struct leat__open_options { /* what all sources share when they are opened         */
+    int n_threads;
+    int64_t now_ns;        /* wall clock: what changed just now may change again      */
+    const char *cache_dir; /* where side files go, NULL = the user's cache directory */
+    bool no_side_files;
+    bool beside;  /* write side files beside the data                       */
+    bool refresh; /* do not trust side files that are there                 */
+    leat_progress_fn progress;
+    void *user;
+} leat__open_options;
+
+void leat__source_free(leat__source **source);
+void leat__reader_free(const leat__source *source, leat__reader *reader);
+/* Appends a field description; asserts that there is room. */
+leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim, const int64_t *shape);
+
+/* folder.c: a directory tree of images. */
+typedef struct leat__folder_options {
+    const char *path;
+    enum { LEAT_LABELS_AUTO, LEAT_LABELS_DIR, LEAT_LABELS_NONE } labels;
+    bool follow_links;
+} leat__folder_options;
+int leat__folder_open(leat__source **out, const leat__folder_options *, const leat__open_options *, leat_error *);
+/* The path of a sample relative to the folder, and its label (-1 if there are none). */
+const char *leat__folder_path(const leat__source *, uint64_t sample, char *text, size_t cap, int64_t *label);
+uint64_t leat__folder_size(const leat__source *, uint64_t sample);
+
+/* records.c: uncompressed TFRecord shards with an index; field "record". */
+int leat__records_open(leat__source **out, const char *const *patterns, int n, const leat__open_options *, leat_error *);
+size_t leat__records_shards(const leat__source *);
+const char *leat__records_shard(const leat__source *, size_t shard, uint64_t *n_records, uint64_t *bytes);
+
+/* arrays.c: the caller's memory. */
+int leat__arrays_open(leat__source **out, const leat_tensor *arrays, int n, leat_error *err);
+
+/* synth.c: made up on the spot; fields "image" u8 (height, width, channels) and "label". */
+typedef struct leat__synth_options {
+    uint64_t n, seed;
+    int height, width, channels, n_classes;
+} leat__synth_options;
+int leat__synth_open(leat__source **out, const leat__synth_options *, leat_error *err);
+/* Paints a photo-like picture of the class into pixels (height, width, channels). */
+void leat__synth_paint(uint8_t *pixels, int height, int width, int channels, int label, uint64_t seed);
+
+/* stream.c: TFRecord shards of which at least one is compressed, read from the beginning, one record at a time. */
+typedef struct leat__stream leat__stream;
+/* 1 if a file that the patterns match is compressed, else 0. */
+int leat__stream_wanted(const char *const *patterns, int n, leat_error *err);
+int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n, leat_error *err);
+/* The next record into buf: 0; 1 at the end; < 0: that record (or the rest of its shard) is lost, and reading goes
+ * on behind it. Positions of compressed shards are those of the inflated bytes. */
+int leat__stream_next(leat__stream *stream, leat__buf *buf, leat_error *err);
+/* Back to the first record. */
+int leat__stream_rewind(leat__stream *stream, leat_error *err);
+uint64_t leat__stream_bytes_read(const leat__stream *stream);
+void leat__stream_free(leat__stream **stream);
+
+#endif
