@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of operations: the one place that knows them all. The pipeline text, leat_spec_add, `leat ops`, the
+ * planner and the reference page read it; nothing else lists operations. */
+#ifndef LEAT_ENGINE_OPS_H
+#define LEAT_ENGINE_OPS_H
+
+#include "base/error.h"
+
+#define LEAT_ARGS_MAX 10
+
+typedef enum leat__arg_kind {
+    LEAT_ARG_INT,    /* 64, 4MiB                                            */
+    LEAT_ARG_NUMBER, /* 0.2, 1/255, 1e-3                                    */
+    LEAT_ARG_BOOL,   /* true, false                                         */
+    LEAT_ARG_WORD,   /* one of arg.words                                    */
+    LEAT_ARG_TEXT,
+    LEAT_ARG_FIELD,  /* the name of a field; may be left out in front        */
+    LEAT_ARG_DTYPE,  /* u8, f32, ...                                        */
+    LEAT_ARG_TEXTS,  /* the rest of the positional arguments                */
+    LEAT_ARG_INTS
+} leat__arg_kind;
+
+typedef struct leat__arg {
+    const char *name;
+    leat__arg_kind kind;
+    const char *fallback; /* text of the default; NULL = must be given           */
+    const char *words;    /* LEAT_ARG_WORD: "raise|skip|replace"                 */
+    double min, max;      /* both 0 = any                                        */
+    bool named;           /* only as name=value                                  */
+    const char *help;
+} leat__arg;
+
+typedef enum leat__op_kind {
+    LEAT_OP_SOURCE, /* where samples come from; the first operation          */
+    LEAT_OP_ORDER,  /* which sample comes next                               */
+    LEAT_OP_SAMPLE, /* works on any field of a sample                        */
+    LEAT_OP_IMAGE,  /* works on the pixels of a field                        */
+    LEAT_OP_BATCH   /* puts samples together                                 */
+} leat__op_kind;
+
+typedef struct leat__planner leat__planner;
+typedef struct leat__use leat__use;
+
+typedef struct leat__op {
+    const char *name;
+    leat__op_kind kind;
+    const char *help; /* one sentence                                          */
+    const char *like; /* its names elsewhere, "" if none                       */
+    bool random;
+    leat__arg arg[LEAT_ARGS_MAX]; /* ends with a NULL name                                 */
+    int (*plan)(leat__planner *, const leat__use *, leat_error *);
+} leat__op;
+
+typedef struct leat__arg_value {
+    bool given;
+    int64_t i;        /* INT, BOOL, DTYPE, WORD (its number)                   */
+    double x;         /* NUMBER                                                */
+    const char *text; /* as written, without quotes                            */
+    const char **texts;
+    int64_t *ints;
+    int n;
+} leat__arg_value;
+
+struct leat__use { /* an operation as it stands in a spec */
+    const leat__op *op;
+    uint32_t number; /* in the text, from 1: part of the key of its draws     */
+    int column;      /* in the text, from 1                                   */
+    leat__arg_value arg[LEAT_ARGS_MAX];
+};
+
+extern const leat__op leat__ops[];
+extern const size_t leat__n_ops;
+
+/* NULL if there is none of that name. */
+const leat__op *leat__op_find(const char *name);
+/* The nearest known word, or NULL if none is near enough to be meant. next(user, i) gives the i-th, NULL at the end. */
+const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i), const void *user);
+const char *leat__op_nearest(const char *name);
+int leat__dtype_find(const char *name, size_t n); /* -1 if there is none */
+
+/* Readers of a number's text, free of locale: the whole text must be one. */
+bool leat__parse_int(const char *text, int64_t *out);    /* with KiB, MiB, GiB, k, M */
+bool leat__parse_number(const char *text, double *out);  /* with a/b                 */
+
+#endif

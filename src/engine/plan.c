@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds a plan: runs the plan function of every operation, asks the data for sizes that the text does not tell, lays
+ * out the batch, and sizes memory within the budget. */
+#include "engine/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/hash.h"
+
+int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) {
+    char what[850];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    leat__fail(err, code, "column %d: %s: %s", use->column, use->op->name, what);
+    if (err) err->column = use->column;
+    return code;
+}
+
+static const char *live_name(const void *user, size_t i) {
+    const leat__planner *planner = user;
+    for (int k = 0; k < planner->n_fields; k++)
+        if (planner->live[k] && i-- == 0) return planner->field[k].info.name;
+    return NULL;
+}
+
+int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *arg, int *out, leat_error *err) {
+    const char *name = leat__use_arg(use, arg)->text;
+    for (int i = 0; i < planner->n_fields; i++) {
+        if (!planner->live[i] || strcmp(planner->field[i].info.name, name) != 0) continue;
+        *out = i;
+        return 0;
+    }
+    char all[300] = "";
+    const char *known;
+    for (size_t i = 0; (known = live_name(planner, i)) != NULL; i++) {
+        const size_t n = strlen(all);
+        snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", known);
+    }
+    const char *near = leat__nearest(name, live_name, planner);
+    if (strcmp(name, "image") == 0 && planner->n_fields == 1 && strcmp(planner->field[0].info.name, "record") == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field 'image' yet: write parse image:bytes label:int64 before");
+    return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here%s%s%s: there are %s", name,
+                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
+}
+
+leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage, int value,
+                                leat_error *err) {
+    leat__plan *plan = planner->plan;
+    if (plan->n_steps == LEAT_STEPS_MAX) {
+        leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d steps", LEAT_STEPS_MAX);
+        return NULL;
+    }
+    leat__step *step = &plan->step[plan->n_steps++];
+    *step = (leat__step){.kind = kind, .stage = stage, .value = value, .output = -1, .column = use->column};
+    return step;
+}
+
+void leat__plan_close_pass(leat__planner *planner, int field) {
+    planner->field[field].pass = -1;
+}
+
+/* ------------------------------------------------------------------------------------------ outputs */
+
+/* Channels first: the last pass of the field stores so. */
+static int apply_layout(leat__planner *planner, int value, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    leat_field *info = &planner->field[value].info;
+    leat__step *last = NULL;
+    for (int i = 0; i < plan->n_steps; i++) {
+        if (plan->step[i].value != value) continue;
+        if (plan->step[i].kind == LEAT_STEP_PASS) last = &plan->step[i];
+        else if (plan->step[i].kind == LEAT_STEP_RESHAPE) last = NULL;
+    }
+    if (!last || info->ndim != 3)
+        return leat__fail(err, LEAT_ERR_SHAPE, "layout=nchw: field %s (%s) cannot be stored with channels first: cast it to u8 or f32 as (height, width, channels)",
+                          info->name, leat_dtype_name(info->dtype));
+    last->as.pass->nchw = true;
+    const int64_t hwc[3] = {info->shape[0], info->shape[1], info->shape[2]};
+    info->shape[0] = hwc[2], info->shape[1] = hwc[0], info->shape[2] = hwc[1];
+    return 0;
+}
+
+static int choose_outputs(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    /* What select named comes first, in its order; then what has come since, in order of appearance. */
+    int n = 0;
+    bool taken[LEAT_VALUES_MAX] = {false};
+    for (int i = 0; i < plan->n_outputs; i++)
+        if (planner->live[plan->output[i].value]) {
+            plan->output[n++].value = plan->output[i].value;
+            taken[plan->output[n - 1].value] = true;
+        }
+    for (int i = 0; i < planner->n_fields; i++)
+        if (planner->live[i] && !taken[i]) plan->output[n++].value = i;
+    plan->n_outputs = n;
+    for (int i = 0; i < n; i++) {
+        leat__output *out = &plan->output[i];
+        if (planner->field[out->value].nchw) LEAT_TRY(apply_layout(planner, out->value, err));
+        out->field = planner->field[out->value].info;
+        /* The last step writes into the batch if it makes new memory anyway. */
+        for (int k = plan->n_steps - 1; k >= 0; k--) {
+            leat__step *step = &plan->step[k];
+            if (step->value != out->value) continue;
+            out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT;
+            if (out->stored) step->output = i;
+            break;
+        }
+    }
+    return 0;
+}
+
+static bool shape_known(const leat_field *field) {
+    for (int i = 0; i < field->ndim; i++)
+        if (field->shape[i] < 0) return false;
+    return true;
+}
+
+static int lay_out_slot(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    size_t total = 0;
+    for (int i = 0; i < plan->n_outputs; i++) {
+        leat__output *out = &plan->output[i];
+        out->item = leat_dtype_size(out->field.dtype);
+        size_t count = 1, bytes;
+        if (out->field.ragged) {
+            count = planner->field[out->value].count_max;
+            if (count == 0)
+                return leat__fail(err, LEAT_ERR_SHAPE, "field %s: how large it can be is not known for a stream: decode it, or leave it out with select",
+                                  out->field.name);
+        } else {
+            for (int k = 0; k < out->field.ndim; k++)
+                if (!leat__mul_size(count, (size_t)out->field.shape[k], &count))
+                    return leat__fail(err, LEAT_ERR_SHAPE, "field %s has too many values", out->field.name);
+        }
+        if (!leat__mul_size(count, out->item, &out->stride) || !leat__mul_size(out->stride, (size_t)plan->batch, &bytes) ||
+            !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
+            return leat__fail(err, LEAT_ERR_SHAPE, "a batch of field %s has too many bytes", out->field.name);
+        out->offset = total - LEAT_ALIGN_UP(bytes, (size_t)4096) - 4096;
+    }
+    plan->slot_bytes = total;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- memory */
+
+static int fit_memory(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    const leat_config *config = planner->config;
+    plan->budget = config->memory_max_bytes ? config->memory_max_bytes : (size_t)(leat__memory_available() / 4);
+    const size_t for_slots = plan->budget / 4 * 3;
+    const size_t slot = LEAT_MAX(plan->slot_bytes, (size_t)1);
+    const size_t fit = for_slots / slot;
+    const int asked = config->n_slots ? config->n_slots : plan->prefetch ? plan->prefetch + 2 : 0;
+    if (asked) {
+        plan->n_slots = plan->n_slots_begin = LEAT_MAX(asked, 2);
+    } else {
+        /* Small batches: more of them, so that handing over stays cheap beside the work. */
+        plan->n_slots_begin = (int)LEAT_CLAMP(((size_t)64 << 20) / slot, (size_t)3, (size_t)16);
+        plan->n_slots = config->tune < 0 ? plan->n_slots_begin : plan->n_slots_begin + 5;
+        if ((size_t)plan->n_slots > fit) plan->n_slots = (int)fit;
+        if (plan->n_slots_begin > plan->n_slots) plan->n_slots_begin = plan->n_slots;
+    }
+    if (plan->n_slots < 2 || (size_t)plan->n_slots > fit)
+        return leat__fail(err, LEAT_ERR_MEMORY, "%d batches of %.1f MB do not fit into the budget of %.1f MB: use a smaller batch, fewer slots, or raise memory_max_bytes (--memory)",
+                          LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
+    const size_t cache = leat__cpu_cache_bytes();
+    plan->non_temporal = cache > 0 && (size_t)plan->n_slots_begin * slot > cache;
+    return 0;
+}
+
+/* A task is at least 100 us of work, by a rough estimate that depends on the plan alone. */
+static void size_task(leat__plan *plan) {
+    double us = 0.3 + (double)plan->source->bytes_max / 8000;
+    for (int i = 0; i < plan->n_outputs; i++) us += (double)plan->output[i].stride / 8000;
+    for (int i = 0; i < plan->n_steps; i++)
+        if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode) us += 500;
+    if (strcmp(plan->source->class->name, "synth") == 0) us += (double)plan->source->bytes_max / 100;
+    if (strcmp(plan->source->class->name, "folder") == 0) us += 30;
+    plan->grain = (int)LEAT_CLAMP(100 / us + 0.5, 1.0, (double)plan->batch);
+}
+
+/* --------------------------------------------------------------------------------------------- build */
+
+static int read_options(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    plan->seed = planner->config->seed;
+    plan->on_error = planner->config->on_error;
+    plan->fuse = true;
+    for (int i = 0; i < planner->spec->n_uses; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        if (use->op->plan != leat__plan_options) continue;
+        if (leat__use_arg(use, "on_error")->given) plan->on_error = (int)leat__use_arg(use, "on_error")->i;
+        if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
+        plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
+    }
+    if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "on_error must be raise, skip or replace");
+    return 0;
+}
+
+static int write_normal_text(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    plan->text.kind = LEAT_MEM_PLAN;
+    bool fits = true;
+    for (int i = 0; i < planner->spec->n_uses && fits; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. */
+        if (use->op->plan == leat__plan_prefetch || use->op->plan == leat__plan_options) continue;
+        if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
+        fits = fits && (use->op->kind == LEAT_OP_SOURCE ? leat__buf_append(&plan->text, use->op->name, strlen(use->op->name))
+                                                        : leat__use_normal(use, &plan->text));
+    }
+    if (!fits || !leat__buf_append(&plan->text, "", 1)) return leat__fail_memory(err, plan->text.size, "a plan");
+    const uint64_t facts[] = {plan->seed, (uint64_t)plan->on_error};
+    plan->fingerprint = leat__hash(facts, sizeof facts, leat__hash(plan->text.data, plan->text.size, 0));
+    return 0;
+}
+
+static int run_operations(leat__planner *planner, leat_error *err) {
+    for (int i = 0; i < planner->spec->n_uses; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        if (!planner->source_known && use->op->kind != LEAT_OP_SOURCE && use->op->plan != leat__plan_options)
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "a pipeline begins with a source: folder, tfrecord, arrays or synth");
+        if (planner->batched && (use->op->kind == LEAT_OP_SAMPLE || use->op->kind == LEAT_OP_IMAGE))
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "works on single samples: write it before batch");
+        LEAT_TRY(use->op->plan(planner, use, err));
+    }
+    if (!planner->source_known)
+        return leat__fail(err, LEAT_ERR_SYNTAX, "the pipeline is empty: begin with a source, such as folder photos/train");
+    return 0;
+}
+
+static int build(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    LEAT_TRY(read_options(planner, err));
+    LEAT_TRY(run_operations(planner, err));
+    LEAT_TRY(choose_outputs(planner, err));
+    if (plan->n_outputs == 0) return leat__fail(err, LEAT_ERR_SYNTAX, "no field is left for the batch");
+    bool known = true;
+    for (int i = 0; i < plan->n_outputs; i++) known &= plan->output[i].field.ragged || shape_known(&plan->output[i].field);
+    if (leat__order_length(&plan->order) == 0)
+        return leat__fail(err, LEAT_ERR_NOT_FOUND, "no sample is left: %s, and take, skip and shard leave none of them",
+                          plan->source->title);
+    if (!known) LEAT_TRY(leat__plan_probe(planner, err));
+    LEAT_TRY(lay_out_slot(planner, err));
+    LEAT_TRY(fit_memory(planner, err));
+    size_task(plan);
+    LEAT_TRY(write_normal_text(planner, err));
+    return leat__order_allocate(&plan->order, err);
+}
+
+int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
+    *plan = (leat__plan){.batch = 1, .turns = 1, .memory.kind = LEAT_MEM_PLAN};
+    leat__planner planner = {
+        .plan = plan,
+        .spec = spec,
+        .config = config,
+        .open = {.n_threads = config->n_threads > 0 ? config->n_threads : leat__cpu_count(),
+                 .now_ns = leat__wall_ns(),
+                 .cache_dir = config->cache_dir,
+                 .no_side_files = config->no_side_files != 0,
+                 .progress = config->progress,
+                 .user = config->user},
+    };
+    const int rc = build(&planner, err);
+    if (rc < 0) leat__plan_free(plan);
+    return rc;
+}
+
+void leat__plan_free(leat__plan *plan) {
+    for (int i = 0; i < plan->n_steps; i++)
+        for (int k = 0; plan->step[i].kind == LEAT_STEP_PARSE && k < plan->step[i].as.parse.n; k++)
+            leat__buf_free(&plan->step[i].as.parse.feature[k].fallback);
+    leat__source_free(&plan->source);
+    leat__stream_free(&plan->stream);
+    leat__order_free(&plan->order);
+    leat__buf_free(&plan->text);
+    leat__arena_free(&plan->memory);
+    *plan = (leat__plan){0};
+}

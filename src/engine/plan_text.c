@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints a plan for people. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/cpu.h"
+#include "engine/plan.h"
+
+typedef struct printer { /* as snprintf: counts what does not fit */
+    char *text;
+    size_t cap, n;
+} printer;
+
+static void print(printer *p, const char *fmt, ...) LEAT_PRINTF(2, 3);
+static void print(printer *p, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    const size_t room = p->n < p->cap ? p->cap - p->n : 0;
+    const int n = vsnprintf(room ? p->text + p->n : NULL, room, fmt, args);
+    va_end(args);
+    if (n > 0) p->n += (size_t)n;
+}
+
+static void print_shape(printer *p, const leat_field *field) {
+    print(p, "%s ", leat_dtype_name(field->dtype));
+    if (field->ragged) {
+        print(p, "(any length)");
+        return;
+    }
+    print(p, "(");
+    for (int i = 0; i < field->ndim; i++) print(p, i ? ", %" PRId64 : "%" PRId64, field->shape[i]);
+    print(p, ")");
+}
+
+static void print_order(printer *p, const leat__plan *plan) {
+    const leat__order *order = &plan->order;
+    print(p, "order     ");
+    for (int i = 0; i < order->n_verbs; i++) {
+        const leat__order_verb *v = &order->verb[i];
+        if (i) print(p, ", ");
+        switch (v->kind) {
+        case LEAT_ORDER_SHUFFLE:
+            if (v->window && v->window < order->length[i]) print(p, "shuffle in windows of %" PRIu64, v->window);
+            else print(p, "shuffle of all (%s)", order->length[i] > LEAT_PERMUTE_TABLE_MAX ? "computed, no memory" : "a table");
+            print(p, ", seed %" PRIu64, v->seed);
+            break;
+        case LEAT_ORDER_TAKE: print(p, "the first %" PRIu64, v->count); break;
+        case LEAT_ORDER_SKIP: print(p, "without the first %" PRIu64, v->count); break;
+        case LEAT_ORDER_SHARD: print(p, "part %" PRIu64 " of %" PRIu64, v->index, v->count); break;
+        case LEAT_ORDER_REPEAT:
+            if (v->count == LEAT_ENDLESS) print(p, "repeated without end");
+            else print(p, "%" PRIu64 " times", v->count);
+            break;
+        }
+    }
+    if (order->n_verbs == 0) print(p, "as it is");
+    const uint64_t n = leat__order_length(order);
+    if (n == LEAT_ENDLESS) print(p, "; %s\n", plan->stream ? "length not known before it was read once" : "without end");
+    else print(p, "; %" PRIu64 " samples an epoch\n", n);
+}
+
+static const char *resample_name(leat__resample resample) {
+    static const char *const names[] = {"", "nearest (tf)", "bilinear (tf)", "bilinear, antialiased (pil)"};
+    return names[resample];
+}
+
+static void print_pass(printer *p, const leat__plan *plan, const leat__step *step) {
+    const leat__pass_plan *pass = step->as.pass;
+    print(p, "one pass: %s\n", pass->text);
+    if (pass->decode)
+        print(p, "            decode to %s rows as they are needed%s%s\n",
+              pass->decode_options.channels == 1   ? "gray"
+              : pass->decode_options.channels == 3 ? "RGB"
+              : pass->decode_options.channels == 4 ? "RGBA"
+                                                   : "the stored",
+              pass->decode_options.orient ? ", turned by EXIF" : "", pass->decode_options.fast ? ", fast IDCT" : "");
+    if (pass->resample) print(p, "            resize to %dx%d %s\n", pass->height, pass->width, resample_name(pass->resample));
+    int tables = 0, stages = 0;
+    for (int i = 0; i < pass->n_points; i++) tables += pass->point[i].table, stages += !pass->point[i].table;
+    if (tables) print(p, "            %d operations on u8 as one table\n", tables);
+    if (stages) print(p, "            %d operations on f32 in registers\n", stages);
+    if (pass->n_flips) print(p, "            flips by the order of writing\n");
+    print(p, "            store as %s %s%s\n", leat_dtype_name(pass->dtype), pass->nchw ? "channels first" : "channels last",
+          step->output < 0          ? ", for the next step"
+          : plan->non_temporal ? ", past the caches into the batch"
+                               : " into the batch");
+}
+
+static void print_steps(printer *p, const leat__plan *plan) {
+    for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step *step = &plan->step[i];
+        print(p, "%-10s", leat_stage_name(step->stage));
+        switch (step->kind) {
+        case LEAT_STEP_PARSE:
+            print(p, "tf.train.Example:");
+            for (int k = 0; k < step->as.parse.n; k++) print(p, " %s", step->as.parse.feature[k].name);
+            print(p, "\n");
+            break;
+        case LEAT_STEP_RAW: print(p, "bytes as %s, in place\n", leat_dtype_name(step->as.raw.dtype)); break;
+        case LEAT_STEP_RESHAPE: print(p, "another shape, in place\n"); break;
+        case LEAT_STEP_CONVERT: print(p, "to %s%s\n", leat_dtype_name(step->as.convert.dtype), step->as.convert.affine ? " with scale and offset" : ""); break;
+        case LEAT_STEP_PASS: print_pass(p, plan, step); break;
+        }
+    }
+}
+
+size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap) {
+    printer p = {.text = text, .cap = text ? cap : 0};
+    print(&p, "source    %s\n", plan->source->title);
+    print_order(&p, plan);
+    print_steps(&p, plan);
+    for (int i = 0; i < plan->n_outputs; i++) {
+        print(&p, "%-10s%s ", i ? "" : "sample", plan->output[i].field.name);
+        print_shape(&p, &plan->output[i].field);
+        print(&p, "\n");
+    }
+    print(&p, "batch     %d samples, %.1f MB%s\n", plan->batch, (double)plan->slot_bytes / 1e6,
+          plan->drop_remainder ? "; a last batch that is not full is left out" : "");
+    print(&p, "memory    %d to %d batches, %.1f MB at most; the budget is %.1f MB\n", plan->n_slots_begin, plan->n_slots,
+          (double)plan->n_slots * (double)plan->slot_bytes / 1e6, (double)plan->budget / 1e6);
+    print(&p, "work      %d threads, %d sample%s a task, %s kernels\n", n_threads, plan->grain, plan->grain > 1 ? "s" : "",
+          leat__cpu_flags() & LEAT_CPU_AVX2 ? "AVX2" : "plain C");
+    print(&p, "seed      %" PRIu64 ", bad samples: %s\n", plan->seed,
+          plan->on_error == LEAT_ON_ERROR_SKIP      ? "skip"
+          : plan->on_error == LEAT_ON_ERROR_REPLACE ? "replace"
+                                                    : "raise");
+    return p.n;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes that only the data knows (an image that is not resized, raw bytes that are not reshaped): runs the first sample
+ * that can be read through the plan and takes the shapes it gets. The first by number, not by time, so that the plan
+ * depends on text and data alone. */
+#include <stdio.h>
+
+#include "engine/run.h"
+
+enum { TRIES = 16 };
+
+static int probe_sample(leat__planner *planner, leat__tools *tools, const leat__where *at, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    LEAT_TRY(leat__run_sample(tools, at, err));
+    for (int i = 0; i < plan->n_outputs; i++) {
+        leat_field *field = &plan->output[i].field;
+        const leat__value *value = &tools->value[plan->output[i].value];
+        if (field->ragged) continue;
+        field->ndim = value->ndim;
+        memcpy(field->shape, value->shape, sizeof field->shape);
+    }
+    return 0;
+}
+
+int leat__plan_probe(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    leat__tools *tools = leat__alloc(LEAT_MEM_PLAN, sizeof *tools);
+    if (!tools) return leat__fail_memory(err, sizeof *tools, "a plan");
+    int rc = leat__tools_init(tools, plan, NULL, err);
+    leat__buf record = {.kind = LEAT_MEM_WINDOW};
+    const uint64_t tries = LEAT_MIN((uint64_t)TRIES, plan->source->n_samples);
+    leat_error first = {0};
+    for (uint64_t i = 0; i < tries && rc == 0; i++) {
+        leat__where at = {.sample = i};
+        leat_error now = {0};
+        int got = 0;
+        leat__value value;
+        if (plan->stream) {
+            got = leat__stream_next(plan->stream, &record, &now);
+            value = (leat__value){.data = record.data, .bytes = record.size, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)record.size}};
+            at.record = &value;
+            if (got == 1) got = leat__fail(&now, LEAT_ERR_NOT_FOUND, "%s holds no record", plan->source->title);
+        }
+        if (got == 0) got = probe_sample(planner, tools, &at, &now);
+        if (i == 0) first = now;
+        if (got == 0) break;
+        if (i + 1 == tries || now.code == LEAT_ERR_NOT_FOUND) {
+            if (err) *err = first;
+            rc = first.code;
+        }
+    }
+    leat__buf_free(&record);
+    leat__tools_free(tools);
+    leat__free(tools);
+    if (rc == 0 && plan->stream) rc = leat__stream_rewind(plan->stream, err);
+    return rc;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/ring.h"
+
+#include <stdio.h>
+
+static void slot_free(leat__slot *slot) {
+    leat__ring *ring = slot->ring;
+    if (ring->free) ring->free(ring->user, slot->memory, ring->slot_bytes);
+    else leat__free_pages(slot->memory, ring->slot_bytes);
+    for (int i = 0; i < ring->n_outputs && slot->count; i++) leat__free(slot->count[i]);
+    for (int i = 0; i < ring->n_outputs && slot->offsets; i++) leat__free(slot->offsets[i]);
+    leat__free(slot->count);
+    leat__free(slot->offsets);
+    leat__free(slot->sample);
+    leat__free(slot->record);
+    leat__free(slot->dropped);
+    leat__free(slot);
+}
+
+static void ring_free(leat__ring *ring) {
+    for (int i = 0; i < ring->n_slots; i++) slot_free(ring->slot[i]);
+    pthread_mutex_destroy(&ring->mutex);
+    pthread_cond_destroy(&ring->work);
+    pthread_cond_destroy(&ring->progress);
+    leat__free(ring);
+}
+
+static bool slot_arrays(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    const size_t batch = (size_t)ring->batch, n = (size_t)ring->n_outputs;
+    slot->sample = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->sample);
+    slot->dropped = leat__alloc(LEAT_MEM_SLOT, batch);
+    slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
+    slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
+    if (ring->stream) slot->record = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->record);
+    if (!slot->sample || !slot->dropped || !slot->count || !slot->offsets || (ring->stream && !slot->record)) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!ring->output[i].field.ragged) continue;
+        slot->count[i] = leat__alloc(LEAT_MEM_SLOT, batch * sizeof(int64_t));
+        slot->offsets[i] = leat__alloc(LEAT_MEM_SLOT, (batch + 1) * sizeof(int64_t));
+        if (!slot->count[i] || !slot->offsets[i]) return false;
+    }
+    return true;
+}
+
+int leat__ring_add(leat__ring *ring, leat_error *err) {
+    if (ring->n_slots == LEAT_SLOTS_MAX) return leat__fail(err, LEAT_ERR_LIMIT, "more than %d batches in memory", LEAT_SLOTS_MAX);
+    leat__slot *slot = leat__alloc(LEAT_MEM_SLOT, sizeof *slot);
+    if (!slot) return leat__fail_memory(err, sizeof *slot, "a batch");
+    slot->ring = ring;
+    slot->memory = ring->alloc ? ring->alloc(ring->user, ring->slot_bytes, 4096) : leat__alloc_pages(ring->slot_bytes);
+    if (!slot->memory) {
+        leat__free(slot);
+        return leat__fail_memory(err, ring->slot_bytes, "a batch");
+    }
+    ring->slot[ring->n_slots++] = slot; /* from here on the ring frees it */
+    return slot_arrays(slot) ? 0 : leat__fail_memory(err, (size_t)ring->batch * 16, "a batch");
+}
+
+int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *config, leat_error *err) {
+    *out = NULL;
+    leat__ring *ring = leat__alloc(LEAT_MEM_SLOT, sizeof *ring);
+    if (!ring) return leat__fail_memory(err, sizeof *ring, "the ring of batches");
+    int rc = leat__mutex_init(&ring->mutex, err);
+    if (rc == 0) rc = leat__cond_init(&ring->work, err);
+    if (rc == 0) rc = leat__cond_init(&ring->progress, err);
+    if (rc < 0) {
+        leat__free(ring);
+        return rc;
+    }
+    ring->batch = plan->batch;
+    ring->n_outputs = plan->n_outputs;
+    memcpy(ring->output, plan->output, sizeof ring->output);
+    ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
+    ring->stream = plan->stream != NULL;
+    ring->alloc = config->slot_alloc;
+    ring->free = config->slot_free;
+    ring->user = config->user;
+    ring->n_used = plan->n_slots_begin;
+    for (int i = 0; i < plan->n_slots && rc == 0; i++) rc = leat__ring_add(ring, err);
+    if (rc < 0) ring_free(ring);
+    else *out = ring;
+    return rc;
+}
+
+void leat__ring_close(leat__ring **handle) {
+    leat__ring *ring = *handle;
+    if (!ring) return;
+    *handle = NULL;
+    leat__lock(&ring->mutex);
+    ring->orphan = true;
+    const bool last = ring->n_leased == 0;
+    leat__unlock(&ring->mutex);
+    if (last) ring_free(ring);
+}
+
+leat__slot *leat__ring_free_slot(leat__ring *ring) {
+    for (int i = 0; i < ring->n_used; i++)
+        if (ring->slot[i]->state == LEAT_SLOT_FREE) return ring->slot[i];
+    return NULL;
+}
+
+void leat_batch_release(leat_batch *batch) {
+    if (!batch || !batch->lease) return;
+    leat__slot *slot = batch->lease;
+    leat__ring *ring = slot->ring;
+    *batch = (leat_batch){0};
+    leat__lock(&ring->mutex);
+    slot->state = LEAT_SLOT_FREE;
+    const bool last = --ring->n_leased == 0 && ring->orphan;
+    if (!last) {
+        pthread_cond_signal(&ring->work);
+        pthread_cond_signal(&ring->progress); /* a consumer may wait because all were held */
+    }
+    leat__unlock(&ring->mutex);
+    if (last) ring_free(ring);
+}
+
+/* ------------------------------------------------------------------------------------------- finish */
+
+void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
+    const leat_bad bad = {.sample = err->sample, .epoch = slot->begin.epoch, .stage = err->stage, .code = err->code};
+    int at = slot->n_bad < LEAT_SLOT_BAD_MAX ? slot->n_bad : -1;
+    slot->n_bad++;
+    /* When there are too many, those of the lowest places stay, whoever came first. */
+    for (int i = 0; at < 0 && i < LEAT_SLOT_BAD_MAX; i++) {
+        int highest = i;
+        for (int k = i + 1; k < LEAT_SLOT_BAD_MAX; k++)
+            if (slot->bad[k].place > slot->bad[highest].place) highest = k;
+        if (slot->bad[highest].place <= place) return;
+        at = highest;
+    }
+    slot->bad[at].place = place;
+    slot->bad[at].bad = bad;
+    leat__printable(slot->bad[at].bad.message, sizeof slot->bad[at].bad.message, err->message, strlen(err->message));
+}
+
+static void close_holes(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    int kept = 0;
+    for (int i = 0; i < slot->n; i++) {
+        if (slot->dropped[i]) continue;
+        if (kept != i) {
+            slot->sample[kept] = slot->sample[i];
+            for (int k = 0; k < ring->n_outputs; k++) {
+                const leat__output *out = &ring->output[k];
+                uint8_t *base = slot->memory + out->offset;
+                memmove(base + (size_t)kept * out->stride, base + (size_t)i * out->stride, out->stride);
+                if (slot->count[k]) slot->count[k][kept] = slot->count[k][i];
+            }
+        }
+        kept++;
+    }
+    slot->n = kept;
+}
+
+static void pack_ragged(leat__slot *slot, int k) {
+    const leat__output *out = &slot->ring->output[k];
+    uint8_t *base = slot->memory + out->offset;
+    int64_t total = 0;
+    for (int i = 0; i < slot->n; i++) {
+        slot->offsets[k][i] = total;
+        const size_t bytes = (size_t)slot->count[k][i] * out->item;
+        memmove(base + (size_t)total * out->item, base + (size_t)i * out->stride, bytes);
+        total += slot->count[k][i];
+    }
+    slot->offsets[k][slot->n] = total;
+}
+
+void leat__slot_finish(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    if (slot->n_bad) close_holes(slot);
+    for (int k = 0; k < ring->n_outputs; k++) {
+        const leat__output *out = &ring->output[k];
+        leat_tensor *t = &slot->tensor[k];
+        *t = (leat_tensor){.name = out->field.name, .data = slot->memory + out->offset, .dtype = out->field.dtype};
+        if (out->field.ragged) {
+            pack_ragged(slot, k);
+            t->ndim = 1;
+            t->shape[0] = slot->offsets[k][slot->n];
+            t->stride[0] = (int64_t)out->item;
+            t->offsets = slot->offsets[k];
+            continue;
+        }
+        t->ndim = out->field.ndim + 1;
+        t->shape[0] = slot->n;
+        t->stride[0] = (int64_t)out->stride;
+        int64_t stride = (int64_t)out->item;
+        for (int i = out->field.ndim; i >= 1; i--) {
+            t->shape[i] = out->field.shape[i - 1];
+            t->stride[i] = stride;
+            stride *= t->shape[i];
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ring of batch slots: all memory that a consumer ever sees. A slot goes round
+ *
+ *     FREE -> FILLING -> READY -> LEASED -> FREE
+ *
+ * under the ring's mutex, which is also the scheduler's. The ring outlives its pipeline as long as a batch is leased. */
+#ifndef LEAT_ENGINE_RING_H
+#define LEAT_ENGINE_RING_H
+
+#include "engine/run.h"
+
+#define LEAT_SLOTS_MAX 1024
+#define LEAT_SLOT_BAD_MAX 64
+
+typedef enum leat__slot_state { LEAT_SLOT_FREE, LEAT_SLOT_FILLING, LEAT_SLOT_READY, LEAT_SLOT_LEASED } leat__slot_state;
+
+typedef struct leat__cursor { /* a position between two batches */
+    uint64_t epoch;
+    uint64_t position; /* samples of the epoch before it */
+    uint64_t step;     /* batches of the epoch before it */
+} leat__cursor;
+
+typedef struct leat__entry leat__entry; /* a record of a stream, see feed.h */
+typedef struct leat__ring leat__ring;
+
+typedef struct leat__slot {
+    leat__ring *ring;
+    leat__slot_state state;
+    uint64_t sequence; /* number of its batch since the last restore */
+    leat__cursor begin, end;
+    int n;          /* places                                */
+    int next_place; /* first that no task has                */
+    int n_done;
+    uint8_t *memory;
+    uint64_t *sample;      /* (batch)                               */
+    leat__entry **record;  /* (batch), streams only                 */
+    uint8_t *dropped;      /* (batch) 1 = a hole                    */
+    int64_t **count;       /* [output] (batch), ragged outputs only */
+    int64_t **offsets;     /* [output] (batch + 1)                  */
+    leat_tensor tensor[LEAT_FIELDS_MAX];
+    int n_bad; /* all of them                           */
+    int error_place; /* of the first that must be raised, -1  */
+    leat_error error;
+    struct leat__bad_note {
+        int place;
+        leat_bad bad;
+    } bad[LEAT_SLOT_BAD_MAX]; /* those of the lowest places            */
+} leat__slot;
+
+struct leat__ring {
+    leat__mutex mutex;
+    leat__cond work;     /* workers: there may be a task          */
+    leat__cond progress; /* the consumer: a batch may be ready    */
+    int n_slots;         /* that exist                            */
+    int n_used;          /* that take part                        */
+    int n_leased;
+    bool orphan; /* the pipeline is closed                */
+    leat__slot *slot[LEAT_SLOTS_MAX];
+    /* What a slot needs to know after its pipeline is gone. */
+    int batch, n_outputs;
+    leat__output output[LEAT_FIELDS_MAX];
+    size_t slot_bytes;
+    bool stream;
+    leat_slot_alloc_fn alloc;
+    leat_slot_free_fn free;
+    void *user;
+};
+
+int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *config, leat_error *err);
+/* One more slot. With the mutex held or before anyone else knows the ring. */
+int leat__ring_add(leat__ring *ring, leat_error *err);
+/* Closes the ring: frees it now, or when the last lease is given back. Workers are gone. */
+void leat__ring_close(leat__ring **ring);
+/* A slot that takes part and is free, or NULL. */
+leat__slot *leat__ring_free_slot(leat__ring *ring);
+/* Remembers a bad sample; with the mutex held. */
+void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err);
+/* All places are done: closes holes, packs ragged fields, describes the tensors. Without the mutex. */
+void leat__slot_finish(leat__slot *slot);
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sample's life: READ its bytes, PARSE the record, DECODE and TRANSFORM row by row in one pass, STORE in its place
+ * of the batch. Nothing is allocated once the buffers have met their largest sample. */
+#include "engine/run.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "engine/draw.h"
+#include "format/example.h"
+#include "image/convert.h"
+
+int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err) {
+    *tools = (leat__tools){.plan = plan, .large = large};
+    tools->reader.bytes.kind = tools->reader.extra.kind = tools->band.kind = LEAT_MEM_WORKER;
+    for (int i = 0; i < LEAT_STEPS_MAX; i++) tools->made[i].kind = LEAT_MEM_WORKER;
+    for (int i = 0; i < LEAT_VALUES_MAX; i++) tools->numbers[i].kind = LEAT_MEM_WORKER;
+    leat__image_dsp_init(&tools->dsp, leat__cpu_flags());
+    tools->decoder = leat__decoder_new(err);
+    return tools->decoder ? 0 : LEAT_ERR_MEMORY;
+}
+
+void leat__tools_free(leat__tools *tools) {
+    if (!tools->plan) return;
+    leat__reader_free(tools->plan->source, &tools->reader);
+    leat__decoder_free(&tools->decoder);
+    leat__pass_scratch_free(&tools->scratch);
+    leat__buf_free(&tools->band);
+    for (int i = 0; i < LEAT_STEPS_MAX; i++) leat__buf_free(&tools->made[i]);
+    for (int i = 0; i < LEAT_VALUES_MAX; i++) leat__buf_free(&tools->numbers[i]);
+    tools->plan = NULL;
+}
+
+static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
+    int n = 0;
+    bufs[n++] = &tools->reader.bytes;
+    bufs[n++] = &tools->reader.extra;
+    bufs[n++] = &tools->band;
+    for (int i = 0; i < tools->plan->n_steps; i++) bufs[n++] = &tools->made[i];
+    for (int i = 0; i < tools->plan->n_values; i++) bufs[n++] = &tools->numbers[i];
+    return n;
+}
+
+uint32_t leat__tools_grown(const leat__tools *tools) {
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    const int n = list_bufs((leat__tools *)tools, bufs);
+    uint32_t grown = leat__decoder_grown(tools->decoder) + leat__pass_scratch_grown(&tools->scratch);
+    for (int i = 0; i < n; i++) grown += bufs[i]->grown;
+    return grown;
+}
+
+static bool raise_mark(size_t *mark, size_t to) {
+    const bool rises = to > *mark;
+    if (rises) *mark = to;
+    return rises;
+}
+
+bool leat__tools_raise(const leat__tools *tools, leat__high_water *high) {
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    size_t caps[LEAT_PASS_BUFS];
+    const int n = list_bufs((leat__tools *)tools, bufs);
+    bool rose = raise_mark(&high->arena, leat__decoder_high(tools->decoder));
+    leat__pass_scratch_caps(&tools->scratch, caps);
+    for (int i = 0; i < n; i++) rose |= raise_mark(&high->buf[i], bufs[i]->cap);
+    for (int i = 0; i < LEAT_PASS_BUFS; i++) rose |= raise_mark(&high->pass[i], caps[i]);
+    return rose;
+}
+
+void leat__tools_adopt(leat__tools *tools, const leat__high_water *high) {
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    const int n = list_bufs(tools, bufs);
+    /* Without memory the worker meets the large sample unprepared, which is slower, not wrong. */
+    for (int i = 0; i < n; i++) leat__buf_reserve(bufs[i], high->buf[i]);
+    leat__pass_scratch_adopt(&tools->scratch, high->pass);
+    if (high->arena > leat__decoder_high(tools->decoder)) leat__decoder_adopt(tools->decoder, high->arena);
+}
+
+void leat__run_stage(leat__tools *tools, int stage) {
+    if (tools->timed) {
+        const uint64_t now = leat__now_ns();
+        tools->stage_ns[tools->stage] += now - tools->mark_ns;
+        tools->mark_ns = now;
+    }
+    tools->stage = stage;
+}
+
+/* -------------------------------------------------------------------------------------------- parse */
+
+static const char *kind_name(leat__feature_kind kind) {
+    static const char *const names[] = {"nothing", "bytes", "float", "int64"};
+    return names[kind];
+}
+
+static int take_feature(leat__tools *tools, const leat__parse_feature *f, const leat__feature *found, leat_error *err) {
+    leat__value *value = &tools->value[f->value];
+    const leat__feature_kind wanted = f->dtype == LEAT_DTYPE_BYTES ? LEAT_FEATURE_BYTES
+                                      : f->dtype == LEAT_DTYPE_F32 ? LEAT_FEATURE_FLOAT
+                                                                   : LEAT_FEATURE_INT64;
+    *value = (leat__value){.dtype = f->dtype, .ndim = f->ndim};
+    memcpy(value->shape, f->shape, sizeof f->shape);
+    if (found->kind == LEAT_FEATURE_NONE && f->has_fallback) {
+        value->data = f->fallback.data;
+        value->bytes = f->fallback.size;
+        if (f->dtype == LEAT_DTYPE_BYTES) value->shape[0] = (int64_t)value->bytes;
+        return 0;
+    }
+    if (found->kind == LEAT_FEATURE_NONE && f->ragged) {
+        value->shape[0] = 0;
+        return 0;
+    }
+    if (found->kind == LEAT_FEATURE_NONE)
+        return leat__fail(err, LEAT_ERR_NOT_FOUND, "feature %s is required but is not there: 'leat show' lists what is, or give a default (%s:%s=...)",
+                          f->name, f->name, leat_dtype_name(f->dtype));
+    if (found->kind != wanted)
+        return leat__fail(err, LEAT_ERR_TYPE, "feature %s holds %s, not %s", f->name, kind_name(found->kind), kind_name(wanted));
+    if (f->dtype == LEAT_DTYPE_BYTES) {
+        const int64_t n = leat__feature_count(found);
+        if (n < 0) return leat__fail(err, LEAT_ERR_FORMAT, "feature %s is damaged", f->name);
+        if (n != 1) return leat__fail(err, LEAT_ERR_SHAPE, "feature %s holds %" PRId64 " strings, not one", f->name, n);
+        LEAT_TRY(leat__feature_bytes(found, 0, &value->data, &value->bytes));
+        value->shape[0] = (int64_t)value->bytes;
+        return 0;
+    }
+    leat__buf *numbers = &tools->numbers[f->value];
+    const size_t item = leat_dtype_size(f->dtype), cap = f->ragged ? f->count_max : f->count;
+    if (f->ragged) { /* sized by what is there: the maximum may be far above it */
+        const int64_t n = leat__feature_count(found);
+        if (n >= 0 && (size_t)n <= cap && !leat__buf_reserve(numbers, (size_t)n * item))
+            return leat__fail_memory(err, (size_t)n * item, f->name);
+    } else if (!leat__buf_reserve(numbers, cap * item)) {
+        return leat__fail_memory(err, cap * item, f->name);
+    }
+    const size_t room = LEAT_MIN(cap, numbers->cap / item);
+    int64_t n = f->dtype == LEAT_DTYPE_F32 ? leat__feature_floats(found, (float *)numbers->data, room)
+                                           : leat__feature_ints(found, (int64_t *)numbers->data, room);
+    if (n == LEAT_ERR_LIMIT) n = leat__feature_count(found);
+    if (n < 0) return leat__fail(err, LEAT_ERR_FORMAT, "feature %s is damaged", f->name);
+    if (f->ragged ? (size_t)n > cap : (size_t)n != cap)
+        return leat__fail(err, LEAT_ERR_SHAPE, "feature %s has %" PRId64 " values, not %s%zu", f->name, n, f->ragged ? "at most " : "", cap);
+    value->data = numbers->data;
+    value->bytes = (size_t)n * item;
+    if (f->ragged) value->shape[0] = n;
+    return 0;
+}
+
+static int run_parse(leat__tools *tools, const leat__step *step, leat_error *err) {
+    leat__feature found[LEAT_VALUES_MAX];
+    const leat__value *record = &tools->value[step->value];
+    LEAT_TRY(leat__example_find(record->data, record->bytes, step->as.parse.key, step->as.parse.n, found, err));
+    for (int i = 0; i < step->as.parse.n; i++) LEAT_TRY(take_feature(tools, &step->as.parse.feature[i], &found[i], err));
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------- types and shapes */
+
+static int run_raw(leat__tools *tools, const leat__step *step, leat_error *err) {
+    leat__value *value = &tools->value[step->value];
+    const size_t item = leat_dtype_size(step->as.raw.dtype);
+    if (value->bytes % item)
+        return leat__fail(err, LEAT_ERR_SHAPE, "decode_raw: %zu bytes are no whole number of %s values of %zu bytes", value->bytes,
+                          leat_dtype_name(step->as.raw.dtype), item);
+    value->dtype = step->as.raw.dtype;
+    value->ndim = 1;
+    value->shape[0] = (int64_t)(value->bytes / item);
+    return 0;
+}
+
+static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *err) {
+    leat__value *value = &tools->value[step->value];
+    const int64_t have = (int64_t)(value->bytes / leat_dtype_size(value->dtype));
+    int64_t known = 1;
+    int open = -1;
+    for (int i = 0; i < step->as.reshape.ndim; i++) {
+        value->shape[i] = step->as.reshape.shape[i];
+        if (value->shape[i] < 0) open = i;
+        else known *= value->shape[i];
+    }
+    value->ndim = step->as.reshape.ndim;
+    if (open >= 0 && known > 0) value->shape[open] = have / known;
+    if (open >= 0 ? known == 0 || have % known != 0 : have != known)
+        return leat__fail(err, LEAT_ERR_SHAPE, "reshape: %" PRId64 " values do not make a shape of %" PRId64, have, known);
+    return 0;
+}
+
+/* Compares what a step made with what the batch has room for. */
+static int check_shape(const leat__output *out, const leat__value *value, leat_error *err) {
+    bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
+    for (int i = 0; same && i < value->ndim; i++) same = value->shape[i] == out->field.shape[i];
+    if (same) return 0;
+    char is[120] = "", batch[120] = "";
+    for (int i = 0; i < LEAT_NDIM_MAX; i++) {
+        const size_t n = strlen(is), m = strlen(batch);
+        if (i < value->ndim) snprintf(is + n, sizeof is - n, "%s%" PRId64, i ? "x" : "", value->shape[i]);
+        if (i < out->field.ndim) snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "", out->field.shape[i]);
+    }
+    return leat__fail(err, LEAT_ERR_SHAPE, "%s is %s, the batch has %s: samples of one batch must have one shape: write resize or reshape before batch",
+                      out->field.name, is, batch);
+}
+
+/* Where a step writes: its place in the batch, or its own buffer. */
+static uint8_t *destination(leat__tools *tools, const leat__step *step, const leat__where *at, size_t bytes, leat_error *err) {
+    if (step->output >= 0 && at->slot) {
+        const leat__output *out = &tools->plan->output[step->output];
+        return at->slot + out->offset + (size_t)at->place * out->stride;
+    }
+    leat__buf *made = &tools->made[step - tools->plan->step];
+    if (leat__buf_reserve(made, bytes)) return made->data;
+    leat__fail_memory(err, bytes, "a picture");
+    return NULL;
+}
+
+static int run_convert(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
+    leat__value *value = &tools->value[step->value];
+    const size_t n = value->bytes / leat_dtype_size(value->dtype);
+    leat__value result = *value;
+    result.dtype = step->as.convert.dtype;
+    result.bytes = n * leat_dtype_size(result.dtype);
+    const bool stores = step->output >= 0 && at->slot;
+    if (stores && !tools->plan->output[step->output].field.ragged)
+        LEAT_TRY(check_shape(&tools->plan->output[step->output], &result, err));
+    if (stores && result.bytes > tools->plan->output[step->output].stride)
+        return leat__fail(err, LEAT_ERR_SHAPE, "%s has more values than the batch has room for", tools->plan->output[step->output].field.name);
+    uint8_t *dst = destination(tools, step, at, result.bytes, err);
+    if (!dst) return LEAT_ERR_MEMORY;
+    if (leat__convert(dst, result.dtype, value->data, value->dtype, n, step->as.convert.affine, step->as.convert.scale,
+                      step->as.convert.offset) < 0)
+        return leat__fail(err, LEAT_ERR_TYPE, "cast from %s to %s", leat_dtype_name(value->dtype), leat_dtype_name(result.dtype));
+    result.data = dst;
+    *value = result;
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------------- pass */
+
+typedef struct decoding { /* rows on demand: decoded in bands, so that a picture is never held whole */
+    leat__tools *tools;
+    int height, band_begin, band_end, band_rows;
+    size_t stride;
+} decoding;
+
+static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err) {
+    decoding *d = rows->user;
+    leat__tools *tools = d->tools;
+    if (y >= d->band_end) {
+        leat__run_stage(tools, LEAT_STAGE_DECODE);
+        while (y >= d->band_end) {
+            d->band_begin = d->band_end;
+            const int n = LEAT_MIN(d->band_rows, d->height - d->band_begin);
+            LEAT_TRY(leat__decode_rows(tools->decoder, tools->band.data, (ptrdiff_t)d->stride, n, err));
+            d->band_end += n;
+        }
+        leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
+    }
+    *out = tools->band.data + (size_t)(y - d->band_begin) * d->stride;
+    return 0;
+}
+
+static int finish_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat__rows *rows, int ndim,
+                       leat_error *err) {
+    const leat__pass_plan *plan = step->as.pass;
+    leat__pass pass;
+    LEAT_TRY(leat__draw_pass(&pass, plan, tools->plan->seed, at->epoch, at->position, rows, err));
+    leat__value result = {.dtype = pass.dtype, .ndim = ndim};
+    const int64_t hwc[3] = {pass.height, pass.width, rows->channels};
+    for (int i = 0; i < ndim; i++) result.shape[i] = plan->nchw ? hwc[(i + 2) % 3] : hwc[i];
+    const bool stores = step->output >= 0 && at->slot;
+    if (stores) LEAT_TRY(check_shape(&tools->plan->output[step->output], &result, err));
+    size_t bytes;
+    if (!leat__mul_size((size_t)pass.height * (size_t)pass.width, (size_t)rows->channels * leat_dtype_size(pass.dtype), &bytes))
+        return leat__fail(err, LEAT_ERR_LIMIT, "a picture of %d x %d pixels is too large", pass.width, pass.height);
+    uint8_t *dst = destination(tools, step, at, bytes, err);
+    if (!dst) return LEAT_ERR_MEMORY;
+    pass.stream = stores && tools->plan->non_temporal;
+    LEAT_TRY(leat__pass_run(&pass, &tools->dsp, rows, dst, &tools->scratch, err));
+    result.data = dst;
+    result.bytes = bytes;
+    tools->value[step->value] = result;
+    return 0;
+}
+
+static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at, size_t memory_max,
+                             leat_error *err) {
+    const leat__value *file = &tools->value[step->value];
+    leat__decode_options options = step->as.pass->decode_options;
+    options.memory_max = memory_max;
+    leat__picture_info info;
+    leat__run_stage(tools, LEAT_STAGE_DECODE);
+    LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
+    leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
+    /* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
+    decoding d = {.tools = tools, .height = info.height, .band_rows = 16};
+    d.stride = LEAT_ALIGN_UP((size_t)info.width * (size_t)info.channels, (size_t)LEAT_CACHE_LINE);
+    leat__rows rows = {.height = info.height, .width = info.width, .channels = info.channels, .dtype = LEAT_DTYPE_U8, .row = decode_row, .user = &d};
+    int rc = leat__buf_reserve(&tools->band, d.stride * (size_t)d.band_rows)
+                 ? finish_pass(tools, step, at, &rows, 3, err)
+                 : leat__fail_memory(err, d.stride * (size_t)d.band_rows, "rows of a picture");
+    leat_error end;
+    const int stage = tools->stage, ended = leat__decode_end(tools->decoder, &end);
+    if (rc == 0 && ended < 0) {
+        tools->stage = LEAT_STAGE_DECODE;
+        if (err) *err = end;
+        return ended;
+    }
+    tools->stage = stage;
+    return rc;
+}
+
+static int run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
+    if (step->as.pass->decode) {
+        const int rc = run_decoding_pass(tools, step, at, LEAT_LARGE_PICTURE, err);
+        if (rc != LEAT_ERR_LIMIT) return rc;
+        if (tools->large) leat__lock(tools->large);
+        const size_t most = tools->plan->budget ? LEAT_MAX(tools->plan->budget / 4, LEAT_LARGE_PICTURE) : 0;
+        const int again = run_decoding_pass(tools, step, at, most, err);
+        leat__decoder_trim(tools->decoder, LEAT_LARGE_PICTURE);
+        if (tools->large) leat__unlock(tools->large);
+        return again;
+    }
+    const leat__value *value = &tools->value[step->value];
+    leat__rows rows = {.height = (int)value->shape[0],
+                       .width = (int)value->shape[1],
+                       .channels = value->ndim == 3 ? (int)value->shape[2] : 1,
+                       .dtype = value->dtype,
+                       .data = value->data};
+    if (value->ndim != 2 && value->ndim != 3)
+        return leat__fail(err, LEAT_ERR_SHAPE, "a picture has 2 or 3 axes, not %d", value->ndim);
+    for (int i = 0; i < value->ndim; i++)
+        if (value->shape[i] < 1 || value->shape[i] > INT32_MAX / 16)
+            return leat__fail(err, LEAT_ERR_SHAPE, "a picture with %" PRId64 " elements along axis %d", value->shape[i], i);
+    rows.stride = (ptrdiff_t)rows.width * rows.channels * (ptrdiff_t)leat_dtype_size(rows.dtype);
+    return finish_pass(tools, step, at, &rows, value->ndim, err);
+}
+
+/* ------------------------------------------------------------------------------------------- sample */
+
+static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
+    const leat__plan *plan = tools->plan;
+    for (int i = 0; i < plan->n_outputs; i++) {
+        const leat__output *out = &plan->output[i];
+        const leat__value *value = &tools->value[out->value];
+        if (out->field.ragged) {
+            if (value->bytes > out->stride)
+                return leat__fail(err, LEAT_ERR_SHAPE, "%s has %zu bytes, the batch has room for %zu", out->field.name, value->bytes, out->stride);
+            at->count[i][at->place] = (int64_t)(value->bytes / out->item);
+        } else if (!out->stored) {
+            LEAT_TRY(check_shape(out, value, err));
+        }
+        if (!out->stored && value->bytes)
+            memcpy(at->slot + out->offset + (size_t)at->place * out->stride, value->data, value->bytes);
+    }
+    return 0;
+}
+
+static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err) {
+    const leat__plan *plan = tools->plan;
+    leat__run_stage(tools, LEAT_STAGE_READ);
+    if (at->record) tools->value[0] = *at->record;
+    else LEAT_TRY(plan->source->class->read(plan->source, &tools->reader, at->sample, tools->value, err));
+    for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step *step = &plan->step[i];
+        leat__run_stage(tools, step->stage);
+        switch (step->kind) {
+        case LEAT_STEP_PARSE: LEAT_TRY(run_parse(tools, step, err)); break;
+        case LEAT_STEP_RAW: LEAT_TRY(run_raw(tools, step, err)); break;
+        case LEAT_STEP_RESHAPE: LEAT_TRY(run_reshape(tools, step, err)); break;
+        case LEAT_STEP_CONVERT: LEAT_TRY(run_convert(tools, step, at, err)); break;
+        case LEAT_STEP_PASS: LEAT_TRY(run_pass(tools, step, at, err)); break;
+        }
+    }
+    if (!at->slot) return 0;
+    leat__run_stage(tools, LEAT_STAGE_STORE);
+    return store(tools, at, err);
+}
+
+int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err) {
+    leat_error local;
+    if (!err) err = &local;
+    const int rc = run_steps(tools, at, err);
+    const int stage = tools->stage;
+    leat__run_stage(tools, LEAT_STAGE_NONE);
+    if (rc < 0) {
+        if (stage != LEAT_STAGE_READ) { /* reading names its file itself */
+            char where[600];
+            tools->plan->source->class->describe(tools->plan->source, at->sample, where, sizeof where);
+            leat__error_prefix(err, "%s: %s: ", where, leat_stage_name(stage));
+        }
+        err->stage = stage;
+        err->sample = at->sample;
+    }
+    return rc;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler: who does what, when. The life of a sample:
+ *
+ *   1. A worker without work finds no place left to deal out, takes a free slot and opens it: the order maps the next
+ *      positions to samples, so what belongs where is fixed before any work starts.
+ *   2. Workers take tasks, runs of consecutive places of that slot, each at least 100 us of work.
+ *   3. For every place the worker reads, decodes, transforms and writes the result at its own place (run.c).
+ *   4. Whoever finishes the slot's last place packs it and marks it ready.
+ *   5. The consumer takes slots in the order in which they were opened, uses them and gives them back.
+ *
+ * There is no queue: a full ring means no free slot, so workers park by themselves. One mutex guards all of this and is
+ * never held while working. A failed sample is data: it is noted in its slot, and the policy decides. */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "engine/pipeline.h"
+
+/* ---------------------------------------------------------------------------------------- open slots */
+
+bool leat__sched_finished(const leat_pipeline *feed) {
+    return feed->cursor.epoch >= feed->n_epochs;
+}
+
+static void next_epoch(leat__cursor *cursor) {
+    *cursor = (leat__cursor){.epoch = cursor->epoch + 1};
+}
+
+/* Where the batch after this one begins. */
+static leat__cursor cursor_after(const leat_pipeline *feed, leat__cursor at, int n) {
+    const uint64_t length = leat__order_length(&feed->plan.order);
+    at.position += (uint64_t)n;
+    at.step++;
+    const uint64_t left = length == LEAT_ENDLESS ? LEAT_ENDLESS : length - at.position;
+    if (left == 0 || (feed->plan.drop_remainder && left < (uint64_t)feed->plan.batch)) next_epoch(&at);
+    return at;
+}
+
+static int begin_slot(leat_pipeline *feed) {
+    leat__slot *slot = leat__ring_free_slot(feed->ring);
+    if (!slot) return 0;
+    slot->n = slot->next_place = slot->n_done = slot->n_bad = 0;
+    slot->error_place = -1;
+    slot->begin = feed->cursor;
+    slot->state = LEAT_SLOT_FILLING;
+    feed->opening = slot;
+    return 1;
+}
+
+/* An epoch in which nothing is left ends the whole run: a stream without records, or a remainder that is dropped. */
+static void end_early(leat_pipeline *feed) {
+    feed->opening->state = LEAT_SLOT_FREE;
+    feed->opening = NULL;
+    if (feed->cursor.step == 0) feed->cursor = (leat__cursor){.epoch = feed->n_epochs};
+    else next_epoch(&feed->cursor);
+}
+
+/* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far, or nothing was left. */
+static int map_places(leat_pipeline *feed) {
+    leat__slot *slot = feed->opening;
+    leat__order *order = &feed->plan.order;
+    while (slot->n < feed->plan.batch) {
+        const uint64_t position = slot->begin.position + (uint64_t)slot->n;
+        if (position >= leat__order_length(order)) break;
+        if (feed->stream) {
+            const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, &feed->stream_failed);
+            if (ready <= 0) return 0;
+            if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
+        }
+        const leat__place place = leat__order_map(order, slot->begin.epoch, position);
+        slot->sample[slot->n] = place.sample;
+        slot->dropped[slot->n] = 0;
+        if (feed->stream) {
+            slot->record[slot->n] = leat__feed_take(feed->stream, place);
+            leat__feed_advance(feed->stream, slot->begin.epoch, position);
+        }
+        slot->n++;
+    }
+    return 1;
+}
+
+static void drop_records(leat_pipeline *feed, leat__slot *slot) {
+    for (int i = 0; feed->stream && i < slot->n; i++) {
+        if (slot->record[i]) slot->record[i]->refs--;
+        slot->record[i] = NULL;
+    }
+}
+
+/* Opens the next slot as far as possible; true if there is something to deal out now. */
+static bool open_slot(leat_pipeline *feed) {
+    while (!leat__sched_finished(feed) && feed->stream_failed.code == 0) {
+        if (!feed->opening && !begin_slot(feed)) return false;
+        leat__slot *slot = feed->opening;
+        if (!map_places(feed)) return false;
+        if (slot->n == 0 || (feed->plan.drop_remainder && slot->n < feed->plan.batch)) {
+            drop_records(feed, slot);
+            end_early(feed);
+            continue;
+        }
+        slot->end = cursor_after(feed, slot->begin, slot->n);
+        slot->sequence = feed->opened++;
+        feed->cursor = slot->end;
+        feed->opening = NULL;
+        feed->dealing = slot;
+        return true;
+    }
+    return false;
+}
+
+static bool next_task(leat_pipeline *feed, leat__task *task) {
+    if (feed->pause || feed->stop) return false;
+    if (!feed->dealing && !open_slot(feed)) return false;
+    leat__slot *slot = feed->dealing;
+    *task = (leat__task){.slot = slot, .first = slot->next_place, .n = LEAT_MIN(feed->plan.grain, slot->n - slot->next_place)};
+    slot->next_place += task->n;
+    if (slot->next_place == slot->n) feed->dealing = NULL;
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------- run tasks */
+
+static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
+    leat__value record;
+    at->record = NULL;
+    (void)feed;
+    if (slot->record) {
+        const leat__entry *entry = slot->record[place];
+        if (entry->bad) {
+            *err = *entry->bad;
+            err->stage = LEAT_STAGE_READ;
+            err->sample = at->sample;
+            return entry->bad->code;
+        }
+        record = (leat__value){.data = entry->bytes.data,
+                               .bytes = entry->bytes.size,
+                               .dtype = LEAT_DTYPE_BYTES,
+                               .ndim = 1,
+                               .shape = {(int64_t)entry->bytes.size}};
+        at->record = &record;
+    }
+    return leat__run_sample(&worker->tools, at, err);
+}
+
+/* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch. */
+static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at) {
+    enum { TRIES = 32, OPERATION = 0xffffffff };
+    leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)OPERATION);
+    leat_error ignored;
+    for (int i = 0; i < TRIES; i++) {
+        int from = place;
+        if (slot->record) {
+            from = (int)leat__rng_below(&rng, (uint64_t)slot->n);
+            at->sample = slot->record[from]->record;
+        } else {
+            leat__lock(&feed->ring->mutex); /* mapping may make a table */
+            const uint64_t length = leat__order_length(&feed->plan.order);
+            const uint64_t position = leat__rng_below(&rng, length == LEAT_ENDLESS ? at->position + 1 : length);
+            at->sample = leat__order_map(&feed->plan.order, at->epoch, position).sample;
+            leat__unlock(&feed->ring->mutex);
+        }
+        if (run_place(feed, worker, slot, from, at, &ignored) == 0) {
+            slot->sample[place] = at->sample;
+            return 0;
+        }
+    }
+    return LEAT_ERR_LIMIT;
+}
+
+static void handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
+    int policy = feed->plan.on_error;
+    if (policy == LEAT_ON_ERROR_REPLACE && replace_sample(feed, worker, slot, place, at) < 0) {
+        leat__error_prefix(err, "no usable sample was found to take its place: ");
+        policy = LEAT_ON_ERROR_RAISE;
+    }
+    leat__lock(&feed->ring->mutex);
+    leat__slot_note_bad(slot, place, err);
+    if (policy == LEAT_ON_ERROR_SKIP) slot->dropped[place] = 1;
+    if (policy == LEAT_ON_ERROR_RAISE && (slot->error_place < 0 || place < slot->error_place)) {
+        slot->error_place = place;
+        slot->error = *err;
+    }
+    leat__unlock(&feed->ring->mutex);
+}
+
+static void run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task) {
+    leat__slot *slot = task->slot;
+    leat__tools *tools = &worker->tools;
+    tools->timed = (worker->n_tasks++ & feed->timed_mask) == 0;
+    if (tools->timed) tools->mark_ns = leat__now_ns();
+    tools->stage = LEAT_STAGE_NONE;
+    for (int i = 0; i < task->n; i++) {
+        const int place = task->first + i;
+        leat__where at = {.epoch = slot->begin.epoch,
+                          .position = slot->begin.position + (uint64_t)place,
+                          .sample = slot->sample[place],
+                          .slot = slot->memory,
+                          .place = place,
+                          .count = slot->count};
+        leat_error err;
+        if (run_place(feed, worker, slot, place, &at, &err) < 0) handle_bad(feed, worker, slot, place, &at, &err);
+    }
+    if (feed->plan.non_temporal) leat__image_fence();
+}
+
+/* After a task, with the mutex held: what the worker has done, and the largest buffers it needed. */
+static void account(leat_pipeline *feed, leat__worker *worker, int n) {
+    leat__tools *tools = &worker->tools;
+    worker->samples += (uint64_t)n;
+    if (tools->timed) {
+        worker->timed_samples += (uint64_t)n;
+        memcpy(worker->stage_ns, tools->stage_ns, sizeof worker->stage_ns);
+        worker->cpu_ns = leat__thread_cpu_ns();
+    }
+    worker->bytes_read = tools->reader.bytes_read;
+    const uint32_t grown = leat__tools_grown(tools);
+    if (grown == worker->grown) return;
+    feed->grown += grown - worker->grown;
+    worker->grown = grown;
+    if (leat__tools_raise(tools, &feed->high)) feed->high_version++;
+}
+
+bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {
+    leat__ring *ring = feed->ring;
+    leat__task task;
+    if (!next_task(feed, &task)) return false;
+    feed->n_busy++;
+    if (feed->dealing) pthread_cond_signal(&ring->work); /* there is more for somebody else */
+    const bool behind = worker->high_version != feed->high_version;
+    leat__high_water high;
+    if (behind) {
+        high = feed->high;
+        worker->high_version = feed->high_version;
+    }
+    leat__unlock(&ring->mutex);
+    if (behind) leat__tools_adopt(&worker->tools, &high);
+    run_task(feed, worker, &task);
+    leat__lock(&ring->mutex);
+    account(feed, worker, task.n);
+    leat__slot *slot = task.slot;
+    slot->n_done += task.n;
+    if (slot->n_done == slot->n) {
+        leat__unlock(&ring->mutex);
+        leat__slot_finish(slot);
+        leat__lock(&ring->mutex);
+        drop_records(feed, slot);
+        slot->state = LEAT_SLOT_READY;
+        if (slot->sequence == feed->due) pthread_cond_signal(&ring->progress);
+    }
+    feed->n_busy--;
+    if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&ring->progress);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- threads */
+
+static void *worker_main(void *argument) {
+    leat__worker *worker = argument;
+    leat_pipeline *feed = worker->feed;
+    leat__ring *ring = feed->ring;
+    leat__lock(&ring->mutex);
+    while (!feed->stop) {
+        if (leat__sched_step(feed, worker)) continue;
+        if (feed->stop) break;
+        const uint64_t began = leat__now_ns();
+        leat__cond_wait(&ring->work, &ring->mutex);
+        worker->full_ns += leat__now_ns() - began;
+    }
+    worker->cpu_ns = leat__thread_cpu_ns();
+    feed->n_running--;
+    pthread_cond_broadcast(&ring->progress);
+    leat__unlock(&ring->mutex);
+    return NULL;
+}
+
+/* The reader of a stream: the only thread that inflates. */
+static void *reader_main(void *argument) {
+    leat_pipeline *feed = argument;
+    leat__ring *ring = feed->ring;
+    leat__lock(&ring->mutex);
+    while (!feed->stop) {
+        if (feed->pause || !leat__feed_hungry(feed->stream)) {
+            /* Nobody signals that records were freed: look again soon. */
+            leat__cond_wait_for(&ring->work, &ring->mutex, 1000000);
+            continue;
+        }
+        feed->n_busy++;
+        leat__feed_read(feed->stream, &ring->mutex);
+        feed->n_busy--;
+        if (feed->opening || leat__sched_finished(feed)) pthread_cond_broadcast(&ring->work);
+        if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&ring->progress);
+    }
+    feed->n_running--;
+    pthread_cond_broadcast(&ring->progress);
+    leat__unlock(&ring->mutex);
+    return NULL;
+}
+
+int leat__sched_start(leat_pipeline *feed, leat_error *err) {
+    for (int i = 0; i < feed->n_workers; i++) {
+        leat__worker *worker = &feed->worker[i];
+        worker->feed = feed;
+        worker->number = i;
+        LEAT_TRY(leat__tools_init(&worker->tools, &feed->plan, &feed->large, err));
+    }
+    if (feed->config.synchronous) return 0;
+    for (int i = 0; i < feed->n_workers; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "leat-worker-%d", i);
+        leat__lock(&feed->ring->mutex);
+        feed->n_running++;
+        leat__unlock(&feed->ring->mutex);
+        const int rc = leat__thread_start(&feed->worker[i].thread, worker_main, &feed->worker[i], name, err);
+        if (rc == 0) continue;
+        leat__lock(&feed->ring->mutex);
+        feed->n_running--;
+        leat__unlock(&feed->ring->mutex);
+        if (i == 0) return rc;
+        feed->n_workers = i; /* fewer threads than asked for is slower, not wrong */
+        break;
+    }
+    if (!feed->stream) return 0;
+    LEAT_TRY(leat__thread_start(&feed->reader, reader_main, feed, "leat-reader", err));
+    feed->reader_runs = true;
+    leat__lock(&feed->ring->mutex);
+    feed->n_running++;
+    leat__unlock(&feed->ring->mutex);
+    return 0;
+}
+
+bool leat__sched_stop(leat_pipeline *feed) {
+    leat__ring *ring = feed->ring;
+    const uint64_t until = leat__now_ns() + UINT64_C(10000000000);
+    leat__lock(&ring->mutex);
+    feed->stop = true;
+    pthread_cond_broadcast(&ring->work);
+    while (feed->n_running > 0) {
+        const uint64_t now = leat__now_ns();
+        if (now >= until) break;
+        leat__cond_wait_for(&ring->progress, &ring->mutex, until - now);
+    }
+    const bool all = feed->n_running == 0;
+    leat__unlock(&ring->mutex);
+    for (int i = 0; i < feed->n_workers && !feed->config.synchronous; i++) {
+        if (!feed->worker[i].thread) continue;
+        if (all) pthread_join(feed->worker[i].thread, NULL);
+        else pthread_detach(feed->worker[i].thread);
+    }
+    if (feed->reader_runs) {
+        if (all) pthread_join(feed->reader, NULL);
+        else pthread_detach(feed->reader);
+    }
+    return all;
+}
+
+int leat__sched_move(leat_pipeline *feed, leat__cursor cursor, leat_error *err) {
+    leat__ring *ring = feed->ring;
+    feed->pause = true;
+    while (feed->n_busy > 0) leat__cond_wait(&ring->progress, &ring->mutex);
+    if (feed->opening) drop_records(feed, feed->opening);
+    feed->opening = feed->dealing = NULL;
+    for (int i = 0; i < ring->n_slots; i++) {
+        leat__slot *slot = ring->slot[i];
+        if (slot->state == LEAT_SLOT_FREE || slot->state == LEAT_SLOT_LEASED) continue;
+        if (slot->state == LEAT_SLOT_FILLING) drop_records(feed, slot);
+        slot->state = LEAT_SLOT_FREE;
+    }
+    const int rc = feed->stream ? leat__feed_reset(feed->stream, err) : 0;
+    feed->cursor = feed->handed = cursor;
+    feed->opened = feed->due = 0;
+    feed->failed = feed->stream_failed = (leat_error){0};
+    feed->pause = false;
+    pthread_cond_broadcast(&ring->work);
+    return rc;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The doors of leat.h: check arguments, call the rooms. */
+#include "leat/leat.h"
+
+#include <stdio.h>
+
+#include "engine/pipeline.h"
+
+const char *leat_version(void) {
+    return LEAT_VERSION;
+}
+
+/* --------------------------------------------------------------------------------------------- spec */
+
+leat_spec *leat_spec_new(const char *text) {
+    leat_spec *spec = leat__alloc(LEAT_MEM_PLAN, sizeof *spec);
+    if (!spec) return NULL;
+    spec->text.kind = spec->memory.kind = LEAT_MEM_PLAN;
+    if (text) leat_spec_add(spec, text);
+    return spec;
+}
+
+void leat_spec_add(leat_spec *spec, const char *text) {
+    if (!spec || spec->error.code) return;
+    if (!text) {
+        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_add: the text is NULL");
+        return;
+    }
+    leat__buf *all = &spec->text;
+    if (all->size) all->size--; /* the final 0 */
+    const bool fits = (all->size == 0 || leat__buf_append(all, " | ", 3));
+    const int column = (int)all->size + 1;
+    if (!fits || !leat__buf_append(all, text, strlen(text) + 1)) leat__fail_memory(&spec->error, strlen(text), "a pipeline text");
+    else leat__spec_read(spec, text, column, &spec->error);
+}
+
+void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
+    if (!spec || spec->error.code) return;
+    if (!arrays || n < 1 || n > LEAT_FIELDS_MAX) {
+        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_arrays: 1 to %d arrays, not %d", LEAT_FIELDS_MAX, n);
+        return;
+    }
+    spec->arrays = leat__arena_alloc(&spec->memory, (size_t)n * sizeof *arrays);
+    if (!spec->arrays) {
+        leat__fail_memory(&spec->error, (size_t)n * sizeof *arrays, "arrays");
+        return;
+    }
+    memcpy(spec->arrays, arrays, (size_t)n * sizeof *arrays);
+    for (int i = 0; i < n; i++) { /* names are copied, like all of the description */
+        const char *name = arrays[i].name ? arrays[i].name : "";
+        char *copy = leat__arena_alloc(&spec->memory, strlen(name) + 1);
+        if (!copy) {
+            leat__fail_memory(&spec->error, strlen(name), "arrays");
+            return;
+        }
+        spec->arrays[i].name = strcpy(copy, name);
+    }
+    spec->n_arrays = n;
+    leat_spec_add(spec, "arrays");
+}
+
+int leat_spec_error(const leat_spec *spec, leat_error *err) {
+    if (!spec) return leat__fail(err, LEAT_ERR_ARGUMENT, "the spec is NULL");
+    if (err) *err = spec->error;
+    return spec->error.code;
+}
+
+size_t leat_spec_text(const leat_spec *spec, char *text, size_t cap) {
+    leat__buf out = {.kind = LEAT_MEM_PLAN};
+    size_t n = 0;
+    for (int i = 0; spec && i < spec->n_uses; i++) {
+        if (i > 0) leat__buf_append(&out, " | ", 3);
+        leat__use_normal(&spec->use[i], &out);
+    }
+    n = out.size;
+    if (text && cap) {
+        const size_t kept = LEAT_MIN(n, cap - 1);
+        if (kept) memcpy(text, out.data, kept);
+        text[kept] = 0;
+    }
+    leat__buf_free(&out);
+    return n;
+}
+
+void leat_spec_free(leat_spec **handle) {
+    if (!handle || !*handle) return;
+    leat_spec *spec = *handle;
+    leat__buf_free(&spec->text);
+    leat__arena_free(&spec->memory);
+    leat__free(spec);
+    *handle = NULL;
+}
+
+/* ----------------------------------------------------------------------------------------- pipeline */
+
+int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config, leat_error *err) {
+    leat__error_clear(err);
+    if (!out) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_open: out is NULL");
+    *out = NULL;
+    const int rc = leat_spec_error(spec, err);
+    return rc < 0 ? rc : leat__pipeline_open(out, spec, config, err);
+}
+
+int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err) {
+    leat__error_clear(err);
+    if (!feed || !batch) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_next: an argument is NULL");
+    return leat__pipeline_next(feed, batch, err);
+}
+
+void leat_pipeline_close(leat_pipeline **feed) {
+    if (feed) leat__pipeline_close(feed);
+}
+
+int64_t leat_pipeline_samples(const leat_pipeline *feed) {
+    if (!feed) return -1;
+    leat__lock(&feed->ring->mutex);
+    const uint64_t n = leat__order_length(&feed->plan.order);
+    leat__unlock(&feed->ring->mutex);
+    return n > INT64_MAX ? -1 : (int64_t)n;
+}
+
+int64_t leat_pipeline_length(const leat_pipeline *feed) {
+    const int64_t n = leat_pipeline_samples(feed);
+    if (n < 0) return -1;
+    return feed->plan.drop_remainder ? n / feed->plan.batch : (n + feed->plan.batch - 1) / feed->plan.batch;
+}
+
+int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap) {
+    if (!feed) return 0;
+    for (int i = 0; fields && i < feed->plan.n_outputs && i < cap; i++) fields[i] = feed->plan.output[i].field;
+    return feed->plan.n_outputs;
+}
+
+const char *leat_pipeline_class(const leat_pipeline *feed, int i) {
+    if (!feed || i < 0 || (size_t)i >= feed->plan.source->n_classes) return NULL;
+    return feed->plan.source->class_name[i];
+}
+
+int leat_pipeline_state(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
+    leat__error_clear(err);
+    if (!feed || !text) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_state: an argument is NULL");
+    return leat__state_write(feed, text, cap, err);
+}
+
+int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err) {
+    leat__error_clear(err);
+    if (!feed || !text) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
+    leat__lock(&feed->ring->mutex);
+    leat__cursor cursor;
+    int rc = leat__state_read(feed, text, &cursor, err);
+    if (rc == 0) rc = leat__sched_move(feed, cursor, err);
+    leat__unlock(&feed->ring->mutex);
+    return rc;
+}
+
+void leat_pipeline_stats(const leat_pipeline *feed, leat_stats *stats) {
+    if (!stats) return;
+    if (feed) leat__pipeline_stats((leat_pipeline *)feed, stats);
+    else *stats = (leat_stats){0};
+}
+
+int leat_pipeline_bad(const leat_pipeline *feed, uint64_t i, leat_bad *bad) {
+    if (!feed || !bad) return LEAT_ERR_ARGUMENT;
+    leat__lock(&feed->ring->mutex);
+    const int rc = i < feed->n_bad ? 0 : LEAT_END;
+    if (rc == 0) *bad = feed->bad[i];
+    leat__unlock(&feed->ring->mutex);
+    return rc;
+}
+
+size_t leat_pipeline_plan(const leat_pipeline *feed, char *text, size_t cap) {
+    return feed ? leat__plan_text(&feed->plan, feed->n_workers, text, cap) : 0;
+}
+
+void leat_pipeline_cancel(leat_pipeline *feed) {
+    if (feed) atomic_store(&feed->cancelled, 1);
+}
