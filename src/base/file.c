@@ -200,6 +200,22 @@ void leat__out_abort(leat__out **handle) {
     *handle = NULL;
 }
 
+int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err) {
+    char temporary[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash - path) + 1 : 0;
+    const int used = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp-%ld-0", folder, path, path + folder, (long)getpid());
+    if (used < 0 || (size_t)used >= sizeof temporary) return fail_path(err, ENAMETOOLONG, "create", path);
+    leat__out out = {.path = (char *)path, .temporary = temporary};
+    out.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out.fd < 0) return fail_path(err, errno, "create", temporary);
+    int rc = write_fully(&out, bytes, n, err);
+    if (close(out.fd) != 0 && rc == 0) rc = fail_path(err, errno, "close", path);
+    if (rc == 0 && rename(temporary, path) != 0) rc = fail_path(err, errno, "rename into place", path);
+    if (rc < 0) unlink(temporary);
+    return rc;
+}
+
 int leat__file_remove(const char *path, leat_error *err) {
     if (unlink(path) != 0 && errno != ENOENT) return fail_path(err, errno, "remove", path);
     return 0;

@@ -42,6 +42,22 @@ int leat__out_commit(leat__out **out, leat_error *err);
 /* Removes what was written. NULL is fine. */
 void leat__out_abort(leat__out **out);
 
+/* A whole file at once, by rename too, but not synced: for what is easily made again. */
+int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err);
+
+/* journal.c: a small text file that one process holds at a time and appends lines to, to remember how far it got. */
+typedef struct leat__journal {
+    int fd;
+    uint64_t size;
+} leat__journal;
+/* Opens or makes it, locks it and reads it into content. LEAT_ERR_STATE: another process holds it. The lock ends with
+ * the process, however that ends. */
+int leat__journal_open(leat__journal *journal, const char *path, leat__buf *content, leat_error *err);
+/* Appends and syncs; a process that dies meanwhile leaves a line without its end at worst. */
+int leat__journal_append(leat__journal *journal, const char *text, const char *path, leat_error *err);
+int leat__journal_clear(leat__journal *journal, const char *path, leat_error *err);
+void leat__journal_close(leat__journal *journal);
+
 /* Calls fn for every entry but "." and ".."; order is the file system's. kind: 'f' file, 'd' directory, 'l' link,
  * '?' other or unknown. fn returns < 0 to stop with that code. */
 typedef int (*leat__dir_fn)(void *user, const char *name, char kind, leat_error *err);

@@ -97,8 +97,12 @@ char *leat__strdup(leat__mem_kind kind, const char *text) {
 
 bool leat__buf_reserve(leat__buf *buf, size_t bytes) {
     if (bytes <= buf->cap) return true;
-    size_t cap = LEAT_MAX(buf->cap + buf->cap / 2, (size_t)4096);
-    if (cap < bytes) cap = bytes;
+    const size_t cap = LEAT_MAX(buf->cap + buf->cap / 2, (size_t)4096);
+    return leat__buf_reserve_exactly(buf, LEAT_MAX(cap, bytes));
+}
+
+bool leat__buf_reserve_exactly(leat__buf *buf, size_t cap) {
+    if (cap <= buf->cap) return true;
     uint8_t *data = alloc_raw(buf->kind, cap, false);
     if (!data) return false;
     if (buf->size) memcpy(data, buf->data, buf->size);

@@ -50,6 +50,8 @@ typedef struct leat__buf { /* zeroed = empty                        */
 
 /* Room for at least bytes; content is kept. False without memory: the buffer is as before. */
 bool leat__buf_reserve(leat__buf *buf, size_t bytes);
+/* The same without room to spare: two buffers that follow one another stop growing. */
+bool leat__buf_reserve_exactly(leat__buf *buf, size_t bytes);
 bool leat__buf_append(leat__buf *buf, const void *bytes, size_t n);
 void leat__buf_free(leat__buf *buf);
 

@@ -130,7 +130,7 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
         if (out->field.ragged) {
             count = planner->field[out->value].count_max;
             if (count == 0)
-                return leat__fail(err, LEAT_ERR_SHAPE, "field %s: how large it can be is not known for a stream: decode it, or leave it out with select",
+                return leat__fail(err, LEAT_ERR_SHAPE, "field %s: how many bytes it can have is not known for a compressed file: decode it, leave it out with select, or write tfrecord ... max_bytes=N",
                                   out->field.name);
         } else {
             for (int k = 0; k < out->field.ndim; k++)

@@ -46,8 +46,10 @@ int leat__plan_tfrecord(leat__planner *planner, const leat__use *use, leat_error
     leat__plan *plan = planner->plan;
     const int stream = leat__stream_wanted(files->texts, files->n, err);
     LEAT_TRY(stream);
-    return take_source(planner, stream ? leat__stream_open(&plan->stream, &plan->source, files->texts, files->n, err)
-                                       : leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
+    if (!stream) return take_source(planner, leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
+    LEAT_TRY(leat__stream_open(&plan->stream, &plan->source, files->texts, files->n, err));
+    plan->source->bytes_max = (size_t)leat__use_arg(use, "max_bytes")->i;
+    return take_source(planner, 0);
 }
 
 int leat__plan_arrays(leat__planner *planner, const leat__use *use, leat_error *err) {

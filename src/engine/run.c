@@ -71,7 +71,7 @@ void leat__tools_adopt(leat__tools *tools, const leat__high_water *high) {
     leat__buf *bufs[LEAT_TOOLS_BUFS];
     const int n = list_bufs(tools, bufs);
     /* Without memory the worker meets the large sample unprepared, which is slower, not wrong. */
-    for (int i = 0; i < n; i++) leat__buf_reserve(bufs[i], high->buf[i]);
+    for (int i = 0; i < n; i++) leat__buf_reserve_exactly(bufs[i], high->buf[i]);
     leat__pass_scratch_adopt(&tools->scratch, high->pass);
     if (high->arena > leat__decoder_high(tools->decoder)) leat__decoder_adopt(tools->decoder, high->arena);
 }

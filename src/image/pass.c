@@ -437,7 +437,7 @@ void leat__pass_scratch_adopt(leat__pass_scratch *scratch, const size_t caps[LEA
         if (bufs[i]->cap >= caps[i]) continue;
         bufs[i]->kind = LEAT_MEM_WORKER;
         bufs[i]->size = 0;
-        leat__buf_reserve(bufs[i], caps[i]);
+        leat__buf_reserve_exactly(bufs[i], caps[i]);
     }
     /* Tables point into their buffers: they are made again when they are next needed. */
     scratch->taps_x[0].n_out = scratch->taps_x[1].n_out = scratch->taps_y.n_out = 0;

@@ -16,7 +16,8 @@
 #include "source/side.h"
 #include "source/source.h"
 
-enum { KEEP_OPEN_MAX = 256, READER_FILES = 32, CHUNK = 1 << 16, RESYNC_CHUNK = 4 << 20, INDEX_VERSION = 1 };
+enum { KEEP_OPEN_MAX = 256, READER_FILES = 32, INDEX_VERSION = 1 };
+enum { CHUNK = 1 << 16, RESYNC_CHUNK = 4 << 20, SMALL_RECORD = 1 << 14, WINDOW = 1 << 17 };
 
 typedef struct shard {
     char *path;
@@ -37,12 +38,17 @@ typedef struct records {
     const leat__open_options *open; /* while opening */
 } records;
 
-typedef struct reader_files { /* when there are too many shards to keep all open */
-    struct {
+typedef struct reader_state {
+    /* What reader->bytes holds: small records that are read one after the other share a read. */
+    const shard *window_shard;
+    uint64_t window_begin;
+    size_t window_n;
+    uint64_t last_sample;
+    struct { /* when there are too many shards to keep all open */
         size_t shard;
         leat__file file;
     } slot[READER_FILES];
-} reader_files;
+} reader_state;
 
 static uint64_t border_at(const shard *s, uint64_t i) {
     return ((const uint64_t *)s->border.data)[i];
@@ -211,33 +217,77 @@ static const shard *shard_of(const records *self, uint64_t sample) {
     return &self->shard[low];
 }
 
+/* Says what is wrong with entry i of a shard, of which n bytes were read. */
+static int fail_record(const shard *s, uint64_t i, const uint8_t *bytes, size_t n, leat_error *err) {
+    const uint64_t at = border_at(s, i), span = border_at(s, i + 1) - at;
+    char where[500], name[400];
+    snprintf(where, sizeof where, "%s: record %" PRIu64 " at byte %" PRIu64,
+             leat__printable(name, sizeof name, s->path, strlen(s->path)), i, at);
+    uint64_t length;
+    if (n < LEAT_TFRECORD_HEADER)
+        return leat__fail(err, LEAT_ERR_CORRUPT, "%s is cut off: the file ends after %zu bytes of it", where, n);
+    if (!leat__tfrecord_length(bytes, &length))
+        return leat__fail(err, LEAT_ERR_CORRUPT, "%s: the checksum of its length is wrong, %" PRIu64 " bytes are lost", where, span);
+    if (length > LEAT_RECORD_BYTES_MAX && length <= span)
+        return leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu", where, length, LEAT_RECORD_BYTES_MAX);
+    if (length > span || span - length != LEAT_TFRECORD_OVERHEAD)
+        return leat__fail(err, LEAT_ERR_CORRUPT, "%s is cut off: %" PRIu64 " bytes promised, the file ends after %" PRIu64, where,
+                          length, span - LEAT_TFRECORD_HEADER);
+    return leat__fail(err, LEAT_ERR_CORRUPT, "%s: the checksum of its %" PRIu64 " bytes is wrong", where, length);
+}
+
 static void close_reader(leat__reader *reader) {
-    reader_files *files = reader->state;
-    for (int i = 0; files && i < READER_FILES; i++) leat__file_close(&files->slot[i].file);
-    leat__free(files);
+    reader_state *state = reader->state;
+    for (int i = 0; state && i < READER_FILES; i++) leat__file_close(&state->slot[i].file);
+    leat__free(state);
     reader->state = NULL;
 }
 
-static int shard_file(const records *self, const shard *s, leat__reader *reader, const leat__file **out, leat_error *err) {
+static int shard_file(const records *self, const shard *s, reader_state *state, const leat__file **out, leat_error *err) {
     *out = &s->file;
     if (self->keep_open) return 0;
-    reader_files *files = reader->state;
-    if (!files) {
-        files = reader->state = leat__alloc(LEAT_MEM_WORKER, sizeof *files);
-        if (!files) return leat__fail_memory(err, sizeof *files, "open files");
-    }
     const size_t number = (size_t)(s - self->shard), i = number % READER_FILES;
-    leat__file *file = &files->slot[i].file;
-    if (file->fd <= 0 || files->slot[i].shard != number) {
+    leat__file *file = &state->slot[i].file;
+    if (file->fd <= 0 || state->slot[i].shard != number) {
         leat__file_close(file);
         LEAT_TRY(leat__file_open(file, s->path, err));
         if (file->size != s->size || file->mtime_ns != s->mtime_ns) {
             leat__file_close(file);
             return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened", s->path);
         }
-        files->slot[i].shard = number;
+        state->slot[i].shard = number;
     }
     *out = file;
+    return 0;
+}
+
+/* n bytes at offset of the shard, from the reader's window if they are in it. */
+static int read_span(const records *self, const shard *s, leat__reader *reader, uint64_t sample, uint64_t at, size_t n,
+                     const uint8_t **out, leat_error *err) {
+    reader_state *state = reader->state;
+    if (!state) {
+        state = reader->state = leat__alloc(LEAT_MEM_WORKER, sizeof *state);
+        if (!state) return leat__fail_memory(err, sizeof *state, "a reader");
+    }
+    const bool in_window = state->window_shard == s && at >= state->window_begin && at + n <= state->window_begin + state->window_n;
+    if (!in_window) {
+        const leat__file *file;
+        LEAT_TRY(shard_file(self, s, state, &file, err));
+        const bool in_sequence = state->window_shard && sample == state->last_sample + 1;
+        size_t want = n;
+        if (in_sequence && n <= SMALL_RECORD) want = (size_t)LEAT_MIN((uint64_t)WINDOW, s->size - at);
+        state->window_shard = NULL;
+        reader->bytes.size = 0;
+        if (!leat__buf_reserve(&reader->bytes, want)) return leat__fail_memory(err, want, "a record");
+        LEAT_TRY(leat__file_read_at(file, reader->bytes.data, want, at, s->path, err));
+        reader->bytes.size = want; /* so that the window moves along when the buffer grows */
+        state->window_shard = s;
+        state->window_begin = at;
+        state->window_n = want;
+        reader->bytes_read += want;
+    }
+    state->last_sample = sample;
+    *out = reader->bytes.data + (at - state->window_begin);
     return 0;
 }
 
@@ -246,33 +296,15 @@ static int read_record(const leat__source *source, leat__reader *reader, uint64_
     const records *self = (const records *)source;
     const shard *s = shard_of(self, sample);
     const uint64_t i = sample - s->first, at = border_at(s, i), span = border_at(s, i + 1) - at;
-    const leat__file *file;
-    LEAT_TRY(shard_file(self, s, reader, &file, err));
     const size_t n = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX + LEAT_TFRECORD_OVERHEAD);
-    if (!leat__buf_reserve(&reader->bytes, n)) return leat__fail_memory(err, n, "a record");
-    LEAT_TRY(leat__file_read_at(file, reader->bytes.data, n, at, s->path, err));
-    reader->bytes_read += n;
-    const uint8_t *bytes = reader->bytes.data;
+    const uint8_t *bytes;
+    LEAT_TRY(read_span(self, s, reader, sample, at, n, &bytes, err));
     uint64_t length;
-    char name[400];
-    leat__printable(name, sizeof name, s->path, strlen(s->path));
-    if (n < LEAT_TFRECORD_HEADER)
-        return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at byte %" PRIu64 " is cut off: the file ends after %zu bytes of it",
-                          name, i, at, n);
-    if (!leat__tfrecord_length(bytes, &length))
-        return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at byte %" PRIu64
-                          ": the checksum of its length is wrong, %" PRIu64 " bytes are lost", name, i, at, span);
-    if (length > LEAT_RECORD_BYTES_MAX && length <= span)
-        return leat__fail(err, LEAT_ERR_LIMIT, "%s: record %" PRIu64 " at byte %" PRIu64 " has %" PRIu64
-                          " bytes, the limit is %zu", name, i, at, length, LEAT_RECORD_BYTES_MAX);
-    if (length > span || span - length != LEAT_TFRECORD_OVERHEAD)
-        return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at byte %" PRIu64 " is cut off: %" PRIu64
-                          " bytes promised, the file ends after %" PRIu64, name, i, at, length,
-                          span - LEAT_TFRECORD_HEADER);
+    const bool headed = n >= LEAT_TFRECORD_HEADER && leat__tfrecord_length(bytes, &length);
+    if (!headed || length > span || span - length != LEAT_TFRECORD_OVERHEAD || length > LEAT_RECORD_BYTES_MAX)
+        return fail_record(s, i, bytes, n, err);
     const uint8_t *payload = bytes + LEAT_TFRECORD_HEADER;
-    if (!leat__tfrecord_intact(payload, (size_t)length, payload + length))
-        return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at byte %" PRIu64
-                          ": the checksum of its %" PRIu64 " bytes is wrong", name, i, at, length);
+    if (!leat__tfrecord_intact(payload, (size_t)length, payload + length)) return fail_record(s, i, bytes, n, err);
     values[0] = (leat__value){
         .data = payload, .bytes = (size_t)length, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)length}};
     return 0;
