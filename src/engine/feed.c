@@ -16,6 +16,7 @@ struct leat__feed {
     uint64_t at_run, floor;
     uint64_t iteration; /* the order's name for that run */
     bool began;
+    uint64_t awaited; /* the reader wakes the workers at this record */
     size_t bytes_max, bytes_held;
 };
 
@@ -149,6 +150,16 @@ int leat__feed_ready(leat__feed *feed, uint64_t epoch, uint64_t position, leat_e
         return leat__fail(err, LEAT_ERR_MEMORY, "the records of a shuffle window take %.0f MB, the budget for it is %.0f MB: use a smaller window or raise memory_max_bytes (--memory)",
                           (double)feed->bytes_held / 1e6, (double)feed->bytes_max / 1e6);
     return 0;
+}
+
+void leat__feed_await(leat__feed *feed, uint64_t epoch, uint64_t position) {
+    const leat__span_of_order span = leat__order_span(&feed->plan->order, epoch, position);
+    feed->awaited = span.iteration == feed->iteration ? span.ceil : LEAT_ENDLESS;
+}
+
+bool leat__feed_awaited(const leat__feed *feed) {
+    return feed->run > feed->at_run || (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= feed->awaited)) ||
+           feed->head - feed->tail == feed->cap || feed->bytes_held > feed->bytes_max;
 }
 
 leat__entry *leat__feed_take(leat__feed *feed, leat__place place) {

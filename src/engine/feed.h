@@ -29,6 +29,10 @@ void leat__feed_read(leat__feed *feed, leat__mutex *mutex);
 /* Positions are made ready one after the other, each once, and taken before the next. Makes sure that the order can map (epoch, position): 1 = it can, 0 = the reader has not come so far. May tell the
  * order how long the stream is. < 0: the records of a window do not fit into the budget. */
 int leat__feed_ready(leat__feed *feed, uint64_t epoch, uint64_t position, leat_error *err);
+/* A position was not ready: says that it is worth looking again when the stream is known up to `position`, the last of the
+ * batch; leat__feed_awaited tells when that is so. */
+void leat__feed_await(leat__feed *feed, uint64_t epoch, uint64_t position);
+bool leat__feed_awaited(const leat__feed *feed);
 /* The record of a place that is ready, with one reference; give it back with refs-- . */
 leat__entry *leat__feed_take(leat__feed *feed, leat__place place);
 /* Everything that only positions before this one need may go. */

@@ -64,6 +64,7 @@ static int map_places(leat_pipeline *feed) {
         if (position >= leat__order_length(order)) break;
         if (feed->stream) {
             const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, &feed->stream_failed);
+            if (ready == 0) leat__feed_await(feed->stream, slot->begin.epoch, slot->begin.position + (uint64_t)feed->plan.batch - 1);
             if (ready <= 0) return 0;
             if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
         }
@@ -261,6 +262,8 @@ static void *worker_main(void *argument) {
     while (!feed->stop) {
         if (leat__sched_step(feed, worker)) continue;
         if (feed->stop) break;
+        /* A stream may have turned out to end here: nobody else would tell the consumer. */
+        if (feed->stream && feed->due == feed->opened) pthread_cond_signal(&ring->progress);
         const uint64_t began = leat__now_ns();
         leat__cond_wait(&ring->work, &ring->mutex);
         worker->full_ns += leat__now_ns() - began;
@@ -286,7 +289,7 @@ static void *reader_main(void *argument) {
         feed->n_busy++;
         leat__feed_read(feed->stream, &ring->mutex);
         feed->n_busy--;
-        if (feed->opening || leat__sched_finished(feed)) pthread_cond_broadcast(&ring->work);
+        if (feed->opening && leat__feed_awaited(feed->stream)) pthread_cond_broadcast(&ring->work);
         if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&ring->progress);
     }
     feed->n_running--;
