@@ -3,6 +3,7 @@
 #include "engine/pipeline.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -41,6 +42,8 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
         __builtin_mul_overflow(epochs, (uint64_t)feed->plan.turns, &feed->n_epochs))
         feed->n_epochs = LEAT_ENDLESS;
     /* Reading the clock must stay below half a per cent: short tasks are timed rarely. */
+    const char *stall = getenv("LEAT_STALL");
+    feed->stall_us = stall ? strtoull(stall, NULL, 10) : 0;
     feed->timed_mask = feed->plan.grain == 1 ? 0 : 15;
     feed->worker = leat__alloc(LEAT_MEM_WORKER, (size_t)feed->n_workers * sizeof *feed->worker);
     feed->bad = leat__alloc(LEAT_MEM_PLAN, LEAT_BAD_MAX * sizeof *feed->bad);

@@ -53,6 +53,7 @@ struct leat_pipeline {
     leat__slot *dealing;  /* the slot whose places are being given to tasks    */
     leat_error failed;    /* sticky                                            */
     leat_error stream_failed;
+    uint64_t stall_us;    /* LEAT_STALL: tasks are held up by chance for up to so long, to shake their order */
     uint64_t timed_mask;  /* one task in timed_mask + 1 is timed               */
     leat__high_water high;
     uint64_t high_version;

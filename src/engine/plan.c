@@ -216,7 +216,11 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
                                                         : leat__use_normal(use, &plan->text));
     }
     if (!fits || !leat__buf_append(&plan->text, "", 1)) return leat__fail_memory(err, plan->text.size, "a plan");
-    const uint64_t facts[] = {plan->seed, (uint64_t)plan->on_error};
+    bool fast = false; /* the one setting of options that changes pixels */
+    for (int i = 0; i < planner->spec->n_uses; i++)
+        if (planner->spec->use[i].op->plan == leat__plan_options)
+            fast |= leat__use_arg(&planner->spec->use[i], "accuracy")->i != 0;
+    const uint64_t facts[] = {plan->seed, (uint64_t)plan->on_error, fast};
     plan->fingerprint = leat__hash(facts, sizeof facts, leat__hash(plan->text.data, plan->text.size, 0));
     return 0;
 }

@@ -221,29 +221,26 @@ int leat__plan_cast(leat__planner *planner, const leat__use *use, leat_error *er
         if (field->info.ndim != 3) return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "layout=nchw needs (height, width, channels)");
         field->nchw = true;
     }
-    if (is_picture(&field->info) && dtype == LEAT_DTYPE_F32) {
-        leat__point point = {.kind = LEAT_POINT_AFFINE};
-        for (int c = 0; c < 4; c++) {
-            point.affine.mul[c] = (float)scale;
-            point.affine.add[c] = offset == 0 ? -0.0f : (float)offset;
-        }
-        return add_point(planner, use, at, point, LEAT_DTYPE_F32, err);
-    }
+    const bool picture = is_picture(&field->info);
     if (field->info.dtype == dtype && !affine) {
         /* Nothing to compute; but another layout needs a pass that stores it. */
-        if (!field->nchw || open_pass(planner, at) || !is_picture(&field->info)) return 0;
+        if (!field->nchw || open_pass(planner, at) || !picture) return 0;
         leat__pass_plan *pass = begin_pass(planner, use, at, err);
         if (!pass) return err ? err->code : LEAT_ERR_MEMORY;
         note(pass, use);
         return 0;
     }
-    if (is_picture(&field->info) && field->info.dtype == LEAT_DTYPE_F32 && dtype == LEAT_DTYPE_U8 && !affine) {
+    if (picture && (dtype == LEAT_DTYPE_F32 || dtype == LEAT_DTYPE_U8)) {
+        leat__point point = {.kind = LEAT_POINT_AFFINE};
+        for (int c = 0; c < 4; c++) {
+            point.affine.mul[c] = (float)scale;
+            point.affine.add[c] = offset == 0 ? -0.0f : (float)offset;
+        }
+        LEAT_TRY(add_point(planner, use, at, point, LEAT_DTYPE_F32, err));
+        if (dtype == LEAT_DTYPE_F32) return 0;
         /* The store truncates; nothing can follow in this pass. */
-        leat__pass_plan *pass = join_pass(planner, use, at, true, err);
-        if (!pass) return err ? err->code : LEAT_ERR_MEMORY;
-        pass->dtype = field->info.dtype = LEAT_DTYPE_U8;
-        note(pass, use);
-        field->pass = -1;
+        open_pass(planner, at)->dtype = field->info.dtype = LEAT_DTYPE_U8;
+        leat__plan_close_pass(planner, at);
         return 0;
     }
     leat__plan_close_pass(planner, at);

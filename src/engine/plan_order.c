@@ -110,12 +110,20 @@ static uint64_t samples_of(const leat__planner *planner, int64_t count) {
     return __builtin_mul_overflow((uint64_t)count, each, &samples) ? LEAT_ENDLESS : samples;
 }
 
+/* Repeating after batch means more epochs, and what follows it would have to count across them. */
+static int before_turns(const leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->plan->turns == 1) return 0;
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "after batch it holds for each epoch: write it before repeat");
+}
+
 int leat__plan_take(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(before_turns(planner, use, err));
     const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
     return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = count}, err);
 }
 
 int leat__plan_skip(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(before_turns(planner, use, err));
     const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
     if (count == LEAT_ENDLESS) return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE}, err);
     return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = count}, err);

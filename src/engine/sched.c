@@ -183,9 +183,15 @@ static void handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *sl
     leat__unlock(&feed->ring->mutex);
 }
 
+static void stall(const leat_pipeline *feed, const leat__worker *worker) {
+    const uint64_t us = leat__mix64(leat__now_ns() + (uint64_t)worker->number) % (feed->stall_us + 1);
+    nanosleep(&(struct timespec){.tv_nsec = (long)LEAT_MIN(us, UINT64_C(999999)) * 1000}, NULL);
+}
+
 static void run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task) {
     leat__slot *slot = task->slot;
     leat__tools *tools = &worker->tools;
+    if (feed->stall_us) stall(feed, worker);
     tools->timed = (worker->n_tasks++ & feed->timed_mask) == 0;
     if (tools->timed) tools->mark_ns = leat__now_ns();
     tools->stage = LEAT_STAGE_NONE;
