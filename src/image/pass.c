@@ -412,16 +412,19 @@ void leat__pass_scratch_free(leat__pass_scratch *scratch) {
     leat__buf_free(&scratch->moved);
 }
 
-uint32_t leat__pass_scratch_grown(const leat__pass_scratch *scratch) {
-    return scratch->taps_x[0].buf.grown + scratch->taps_x[1].buf.grown + scratch->taps_y.buf.grown +
-           scratch->ring.grown + scratch->row.grown + scratch->turned.grown + scratch->chunk.grown +
-           scratch->taken.grown + scratch->moved.grown;
+static void list_bufs(leat__pass_scratch *s, leat__buf *bufs[LEAT_PASS_BUFS]) {
+    leat__buf *const all[LEAT_PASS_BUFS] = {&s->taps_x[0].buf, &s->taps_x[1].buf, &s->taps_y.buf,
+                                            &s->ring,          &s->row,           &s->turned,
+                                            &s->chunk,         &s->taken,         &s->moved};
+    memcpy(bufs, all, sizeof all);
 }
 
-static void list_bufs(leat__pass_scratch *s, leat__buf *bufs[LEAT_PASS_BUFS]) {
-    leat__buf *const all[LEAT_PASS_BUFS] = {&s->taps_x[0].buf, &s->taps_x[1].buf, &s->taps_y.buf, &s->ring,
-                                            &s->row,           &s->turned,        &s->chunk,      &s->taken};
-    memcpy(bufs, all, sizeof all);
+uint32_t leat__pass_scratch_grown(const leat__pass_scratch *scratch) {
+    leat__buf *bufs[LEAT_PASS_BUFS];
+    list_bufs((leat__pass_scratch *)scratch, bufs);
+    uint32_t grown = 0;
+    for (int i = 0; i < LEAT_PASS_BUFS; i++) grown += bufs[i]->grown;
+    return grown;
 }
 
 void leat__pass_scratch_caps(const leat__pass_scratch *scratch, size_t caps[LEAT_PASS_BUFS]) {

@@ -55,7 +55,7 @@ void leat__pass_scratch_free(leat__pass_scratch *scratch);
 uint32_t leat__pass_scratch_grown(const leat__pass_scratch *scratch);
 
 /* How large the buffers are, to tell other workers; adopting makes room for what another one has met. */
-#define LEAT_PASS_BUFS 8
+#define LEAT_PASS_BUFS 9
 void leat__pass_scratch_caps(const leat__pass_scratch *scratch, size_t caps[LEAT_PASS_BUFS]);
 void leat__pass_scratch_adopt(leat__pass_scratch *scratch, const size_t caps[LEAT_PASS_BUFS]);
 
