@@ -42,8 +42,15 @@ int leat__file_open(leat__file *file, const char *path, leat_error *err) {
     do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (fd < 0 && errno == EINTR);
     if (fd < 0) return fail_path(err, errno, "open", path);
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        const int sys = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    if (fd == 0) { /* the program closed its standard input; 0 means "never opened" here */
+        fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
+        const int sys = errno;
+        close(0);
+        if (fd < 0) return fail_path(err, sys, "open", path);
+    }
+    const bool known = fstat(fd, &st) == 0;
+    if (!known || !S_ISREG(st.st_mode)) {
+        const int sys = !known ? errno : S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
         close(fd);
         return fail_path(err, sys, "read as a regular file", path);
     }
