@@ -24,6 +24,11 @@ struct leat__decoder {
     int orientation;          /* to apply: 1 unless options.orient                 */
     int next_row;
     uint8_t *picture; /* in the arena, as stored; NULL until it is needed  */
+    bool boxed;       /* only box is wanted                                */
+    leat__box box;
+    leat__box taken; /* what the codec's rows hold: at least the box's columns */
+    int skipped;     /* rows above the box that are still to be read      */
+    uint8_t *line;   /* in the arena: one row of what is taken            */
     leat_error failure;
 };
 
@@ -229,6 +234,7 @@ static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const 
         d->shown.height = d->job.info.width;
     }
     d->next_row = 0;
+    d->boxed = false;
     leat__error_clear(&d->failure);
     return 0;
 }
@@ -256,12 +262,45 @@ int leat__decode_begin(leat__decoder *d, const uint8_t *bytes, size_t n, const l
     return 0;
 }
 
+int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err) {
+    leat_error local;
+    if (!err) err = &local;
+    assert(d->ops && d->next_row == 0 && !d->boxed);
+    if (box->x < 0 || box->y < 0 || box->width < 1 || box->height < 1 || box->width > d->shown.width - box->x ||
+        box->height > d->shown.height - box->y)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "decode: the part %d x %d at %d, %d does not lie in %d x %d pixels",
+                          box->width, box->height, box->x, box->y, d->shown.width, d->shown.height);
+    d->taken = (leat__box){.width = d->shown.width, .height = d->shown.height};
+    const bool streams = d->orientation == 1 && !d->job.whole;
+    if (streams && d->ops->region) {
+        const int rc = d->ops->region(d->state[d->job.info.codec], &d->job, box, &d->taken, &d->failure);
+        if (rc < 0) {
+            *err = d->failure;
+            return rc;
+        }
+    }
+    d->line = NULL;
+    if (streams) {
+        d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width, (size_t)d->job.info.channels, &d->failure);
+        if (!d->line) {
+            *err = d->failure;
+            return d->failure.code;
+        }
+    }
+    d->boxed = true;
+    d->box = *box;
+    d->skipped = box->y - d->taken.y;
+    d->shown.width = box->width;
+    d->shown.height = box->height;
+    return 0;
+}
+
 int leat__decode_end(leat__decoder *d, leat_error *err) {
     assert(d->ops);
     const bool failed = d->failure.code != 0;
     leat_error ignored;
     const int rc =
-        close_picture(d, !failed && d->next_row == d->shown.height, failed ? &ignored : &d->failure);
+        close_picture(d, !failed && !d->boxed && d->next_row == d->shown.height, failed ? &ignored : &d->failure);
     if (!failed && rc >= 0) return 0;
     if (err) *err = d->failure;
     return d->failure.code;
@@ -315,14 +354,29 @@ static int load_picture(leat__decoder *d, leat_error *err) {
     return 0;
 }
 
+/* Rows of a box, as the codec streams them: what is above and beside is dropped. */
+static int read_box(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err) {
+    void *state = d->state[d->job.info.codec];
+    for (; d->skipped > 0; d->skipped--) LEAT_TRY(d->ops->rows(state, &d->job, d->line, 0, 1, err));
+    if (d->taken.x == d->box.x && d->taken.width == d->box.width) return d->ops->rows(state, &d->job, dst, stride, n_rows, err);
+    const size_t channels = (size_t)d->shown.channels;
+    for (int i = 0; i < n_rows; i++) {
+        LEAT_TRY(d->ops->rows(state, &d->job, d->line, 0, 1, err));
+        memcpy(dst + i * stride, d->line + (size_t)(d->box.x - d->taken.x) * channels, (size_t)d->box.width * channels);
+    }
+    return 0;
+}
+
 static int read_rows(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err) {
-    const bool all = d->next_row == 0 && n_rows == d->shown.height && stride > 0 && stride <= INT_MAX;
+    if (d->boxed && d->line) return read_box(d, dst, stride, n_rows, err);
+    const bool all = !d->boxed && d->next_row == 0 && n_rows == d->shown.height && stride > 0 && stride <= INT_MAX;
     if (d->orientation == 1 && !d->picture && (!d->job.whole || all))
         return d->ops->rows(d->state[d->job.info.codec], &d->job, dst, stride, n_rows, err);
     if (!d->picture) LEAT_TRY(load_picture(d, err));
     for (int i = 0; i < n_rows; i++) {
         ptrdiff_t step;
-        const uint8_t *src = turned_row(d, d->next_row + i, &step);
+        const uint8_t *src = turned_row(d, d->next_row + i + (d->boxed ? d->box.y : 0), &step);
+        if (d->boxed) src += d->box.x * step;
         copy_row(dst + i * stride, src, step, d->shown.width, d->shown.channels);
     }
     return 0;

@@ -77,6 +77,13 @@ int leat__decode_info(leat__decoder *decoder, const uint8_t *bytes, size_t n,
 /* Begins a picture; bytes stay valid until end. After a failure there is nothing to end. */
 int leat__decode_begin(leat__decoder *decoder, const uint8_t *bytes, size_t n,
                        const leat__decode_options *options, leat__picture_info *info, leat_error *err);
+typedef struct leat__box {
+    int x, y, width, height;
+} leat__box;
+/* After begin and before the first row: only this part of the picture is wanted. Rows are then those of the box, and
+ * byte for byte what cutting it out of the whole picture would give. What lies below it is not read, and what lies
+ * above and beside it is decoded only as far as the codec must. */
+int leat__decode_region(leat__decoder *decoder, const leat__box *box, leat_error *err);
 /* The next n_rows rows, in order, the first at dst. After a failure the picture's content is lost: further
  * calls fail in the same way, and so does end. */
 int leat__decode_rows(leat__decoder *decoder, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err);

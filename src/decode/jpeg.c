@@ -49,6 +49,7 @@ typedef struct jpeg_state {
     ptrdiff_t stride;
     int n_rows;
     bool fast;
+    leat__box wanted, taken;
 } jpeg_state;
 
 /* ----------------------------------------------------------------------------------------- callbacks */
@@ -169,6 +170,17 @@ static void rows_step(jpeg_state *s) {
         s->dst += got * s->stride;
         s->n_rows -= got;
     }
+}
+
+/* A crop asked for exactly has wrong pixels at its borders where chroma is upsampled from neighbours: two more columns
+ * on either side make it exact. */
+static void region_step(jpeg_state *s) {
+    enum { MARGIN = 2 };
+    const int end = LEAT_MIN(s->wanted.x + s->wanted.width + MARGIN, (int)s->jpeg.output_width);
+    JDIMENSION x = (JDIMENSION)LEAT_MAX(s->wanted.x - MARGIN, 0), width = (JDIMENSION)end - x;
+    if (width < s->jpeg.output_width) jpeg_crop_scanline(&s->jpeg, &x, &width);
+    s->taken = (leat__box){.x = (int)x, .y = s->wanted.y, .width = (int)width, .height = (int)s->jpeg.output_height - s->wanted.y};
+    if (s->wanted.y > 0) jpeg_skip_scanlines(&s->jpeg, (JDIMENSION)s->wanted.y);
 }
 
 static void finish_step(jpeg_state *s) {
@@ -303,6 +315,16 @@ static int rows(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stri
     return 0;
 }
 
+static int region(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken, leat_error *err) {
+    jpeg_state *s = state;
+    (void)job;
+    if (s->cmyk) return 0; /* rare: rows come whole */
+    s->wanted = *box;
+    LEAT_TRY(guarded(s, region_step, err));
+    *taken = s->taken;
+    return 0;
+}
+
 static int end(void *state, leat__decode_job *job, bool complete, leat_error *err) {
     jpeg_state *s = state;
     (void)job;
@@ -317,5 +339,6 @@ const leat__codec_ops leat__codec_jpeg = {.name = "jpeg",
                                           .destroy = destroy,
                                           .header = header,
                                           .begin = begin,
+                                          .region = region,
                                           .rows = rows,
                                           .end = end};
