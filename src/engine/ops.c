@@ -11,6 +11,10 @@
 #define LAYOUT                                                                                                     \
     {.name = "layout", .kind = LEAT_ARG_WORD, .fallback = "nhwc", .words = "nhwc|nchw", .named = true,            \
      .help = "channels last or channels first"}
+#define HEIGHT {.name = "height", .kind = LEAT_ARG_INT, .min = 1, .max = 65535, .help = "in pixels"}
+#define WIDTH                                                                                                      \
+    {.name = "width", .kind = LEAT_ARG_INT, .fallback = "", .min = 1, .max = 65535,                               \
+     .help = "in pixels; as the height if left out"}
 #define SEED                                                                                                       \
     {.name = "seed", .kind = LEAT_ARG_INT, .fallback = "", .named = true,                                         \
      .help = "its own seed; without it the pipeline's"}
@@ -135,13 +139,45 @@ const leat__op leat__ops[] = {
               .help = "1 gray, 3 RGB, 4 RGBA, 0 as stored"},
              {.name = "orient", .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true,
               .help = "turn the picture as its EXIF data says"}}},
+    {.name = "central_crop",
+     .kind = LEAT_OP_IMAGE,
+     .help = "The middle part, a share of each side; only that part is decoded.",
+     .like = "tf.image.central_crop",
+     .plan = leat__plan_central_crop,
+     .arg = {{.name = "fraction", .kind = LEAT_ARG_NUMBER, .max = 1, .help = "of height and of width"}, FIELD_NAMED}},
+    {.name = "center_crop",
+     .kind = LEAT_OP_IMAGE,
+     .help = "The middle part, of a given size; only that part is decoded.",
+     .like = "keras.layers.CenterCrop, torchvision CenterCrop",
+     .plan = leat__plan_center_crop,
+     .arg = {HEIGHT, WIDTH, FIELD_NAMED}},
+    {.name = "random_crop",
+     .kind = LEAT_OP_IMAGE,
+     .help = "A part of a given size at a drawn place; only that part is decoded.",
+     .like = "tf.image.random_crop, torchvision RandomCrop",
+     .random = true,
+     .plan = leat__plan_random_crop,
+     .arg = {HEIGHT, WIDTH, FIELD_NAMED}},
+    {.name = "random_resized_crop",
+     .kind = LEAT_OP_IMAGE,
+     .help = "A part of drawn area, aspect ratio and place, resized; only that part is decoded.",
+     .like = "torchvision RandomResizedCrop",
+     .random = true,
+     .plan = leat__plan_random_resized_crop,
+     .arg = {HEIGHT,
+             WIDTH,
+             {.name = "scale", .kind = LEAT_ARG_TEXT, .fallback = "0.08,1", .named = true, .help = "share of the area, from,to"},
+             {.name = "ratio", .kind = LEAT_ARG_TEXT, .fallback = "3/4,4/3", .named = true, .help = "width over height, from,to"},
+             {.name = "flavour", .kind = LEAT_ARG_WORD, .fallback = "pil", .words = "pil|tf", .named = true,
+              .help = "whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32"},
+             FIELD_NAMED}},
     {.name = "resize",
      .kind = LEAT_OP_IMAGE,
      .help = "Another size; flavour tf gives f32 (nearest keeps the type), flavour pil is antialiased and gives u8.",
      .like = "tf.image.resize, PIL.Image.resize",
      .plan = leat__plan_resize,
-     .arg = {{.name = "height", .kind = LEAT_ARG_INT, .min = 1, .max = 65535, .help = "in pixels"},
-             {.name = "width", .kind = LEAT_ARG_INT, .fallback = "", .min = 1, .max = 65535, .help = "in pixels; as the height if left out"},
+     .arg = {HEIGHT,
+             WIDTH,
              {.name = "method", .kind = LEAT_ARG_WORD, .fallback = "bilinear", .words = "bilinear|nearest", .named = true,
               .help = "interpolation"},
              {.name = "flavour", .kind = LEAT_ARG_WORD, .fallback = "tf", .words = "tf|pil", .named = true,

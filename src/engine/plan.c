@@ -206,21 +206,20 @@ static int read_options(leat__planner *planner, leat_error *err) {
 static int write_normal_text(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     plan->text.kind = LEAT_MEM_PLAN;
-    bool fits = true;
+    bool fits = true, fast = false;
     for (int i = 0; i < planner->spec->n_uses && fits; i++) {
         const leat__use *use = &planner->spec->use[i];
+        if (use->op->plan == leat__plan_options) fast |= leat__use_arg(use, "accuracy")->i != 0;
         /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. */
         if (use->op->plan == leat__plan_prefetch || use->op->plan == leat__plan_options) continue;
         if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
         fits = fits && (use->op->kind == LEAT_OP_SOURCE ? leat__buf_append(&plan->text, use->op->name, strlen(use->op->name))
                                                         : leat__use_normal(use, &plan->text));
     }
+    static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */
+    if (fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
     if (!fits || !leat__buf_append(&plan->text, "", 1)) return leat__fail_memory(err, plan->text.size, "a plan");
-    bool fast = false; /* the one setting of options that changes pixels */
-    for (int i = 0; i < planner->spec->n_uses; i++)
-        if (planner->spec->use[i].op->plan == leat__plan_options)
-            fast |= leat__use_arg(&planner->spec->use[i], "accuracy")->i != 0;
-    const uint64_t facts[] = {plan->seed, (uint64_t)plan->on_error, fast};
+    const uint64_t facts[] = {plan->seed, (uint64_t)plan->on_error};
     plan->fingerprint = leat__hash(facts, sizeof facts, leat__hash(plan->text.data, plan->text.size, 0));
     return 0;
 }

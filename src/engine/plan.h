@@ -61,9 +61,26 @@ typedef struct leat__flip {
     double probability;
 } leat__flip;
 
+typedef enum leat__crop_kind {
+    LEAT_CROP_NONE,
+    LEAT_CROP_FRACTION, /* the middle: a share of each side                 */
+    LEAT_CROP_CENTRE,   /* the middle: a given size                         */
+    LEAT_CROP_RANDOM,   /* a given size at a drawn place                    */
+    LEAT_CROP_RESIZED,  /* drawn area, aspect ratio and place               */
+} leat__crop_kind;
+
+typedef struct leat__crop_plan {
+    leat__crop_kind kind;
+    uint32_t op;
+    double fraction;
+    int height, width;
+    double scale[2], ratio[2]; /* RESIZED: share of the area, width over height     */
+} leat__crop_plan;
+
 typedef struct leat__pass_plan {
     bool decode; /* the value is an image file                           */
     leat__decode_options decode_options;
+    leat__crop_plan crop; /* drawn before decoding: only this part is decoded      */
     leat__resample resample;
     int height, width; /* of the output when resampling                        */
     int n_flips;
@@ -191,6 +208,10 @@ int leat__plan_reshape(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_cast(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_select(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_decode(leat__planner *, const leat__use *, leat_error *);
+int leat__plan_central_crop(leat__planner *, const leat__use *, leat_error *);
+int leat__plan_center_crop(leat__planner *, const leat__use *, leat_error *);
+int leat__plan_random_crop(leat__planner *, const leat__use *, leat_error *);
+int leat__plan_random_resized_crop(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_resize(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_flip_x(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_flip_y(leat__planner *, const leat__use *, leat_error *);

@@ -2,7 +2,7 @@
 /* Plan functions of image operations, and the rule of fusion: an operation joins the field's open pass when the pass
  * can do it after what it does already, with the same rounding; otherwise it begins a pass of its own.
  *
- *     [decode] [resample] then tables on u8, then affine stages on f32, flips at any point, then the store */
+ *     [decode] [crop] [resample] then tables on u8, then affine stages on f32, flips at any point, then the store */
 #include <stdio.h>
 
 #include "engine/plan.h"
@@ -82,30 +82,133 @@ int leat__plan_decode(leat__planner *planner, const leat__use *use, leat_error *
     return 0;
 }
 
+/* One number, or one for each channel, separated by commas. */
+static int read_channels(const leat__use *use, const char *name, double out[4], int *n, leat_error *err) {
+    const char *text = leat__use_arg(use, name)->text;
+    char part[64];
+    for (*n = 0; *text && *n < 4; ++*n) {
+        const size_t len = strcspn(text, ",");
+        snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(len, sizeof part - 1), text);
+        if (!leat__parse_number(part, &out[*n]))
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "%s must be numbers separated by commas, '%s' is none", name, part);
+        text += len + (text[len] == ',');
+    }
+    if (*text) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s has more than 4 numbers", name);
+    return 0;
+}
+
+/* Cropping comes first in a pass too, in front of the resampling: what is not needed is not decoded. */
+static int add_crop(leat__planner *planner, const leat__use *use, int at, leat__crop_plan crop, leat_error *err) {
+    leat__plan_field *field = &planner->field[at];
+    leat__pass_plan *pass = open_pass(planner, at);
+    const bool joinable = pass && pass->crop.kind == LEAT_CROP_NONE && pass->resample == LEAT_RESAMPLE_NONE &&
+                          pass->n_points == 0 && pass->n_flips == 0;
+    pass = join_pass(planner, use, at, joinable, err);
+    if (!pass) return err ? err->code : LEAT_ERR_MEMORY;
+    crop.op = use->number;
+    pass->crop = crop;
+    field->info.shape[0] = crop.height ? crop.height : -1;
+    field->info.shape[1] = crop.width ? crop.width : -1;
+    note(pass, use);
+    return 0;
+}
+
+static void read_size(const leat__use *use, int *height, int *width) {
+    const leat__arg_value *w = leat__use_arg(use, "width");
+    *height = (int)leat__use_arg(use, "height")->i;
+    *width = w->given ? (int)w->i : *height;
+}
+
+int leat__plan_central_crop(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    LEAT_TRY(find_picture(planner, use, &at, err));
+    const double fraction = leat__use_arg(use, "fraction")->x;
+    if (!(fraction > 0)) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "fraction must be above 0");
+    return add_crop(planner, use, at, (leat__crop_plan){.kind = LEAT_CROP_FRACTION, .fraction = fraction}, err);
+}
+
+static int plan_sized_crop(leat__planner *planner, const leat__use *use, leat__crop_kind kind, leat_error *err) {
+    int at;
+    LEAT_TRY(find_picture(planner, use, &at, err));
+    leat__crop_plan crop = {.kind = kind};
+    read_size(use, &crop.height, &crop.width);
+    return add_crop(planner, use, at, crop, err);
+}
+
+int leat__plan_center_crop(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return plan_sized_crop(planner, use, LEAT_CROP_CENTRE, err);
+}
+
+int leat__plan_random_crop(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return plan_sized_crop(planner, use, LEAT_CROP_RANDOM, err);
+}
+
+/* "low,high", both above 0. */
+static int read_range(const leat__use *use, const char *name, double out[2], leat_error *err) {
+    double numbers[4];
+    int n;
+    LEAT_TRY(read_channels(use, name, numbers, &n, err));
+    if (n != 2 || !(numbers[0] > 0) || !(numbers[1] >= numbers[0]))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s must be two numbers above 0, the smaller one first, such as 0.08,1", name);
+    out[0] = numbers[0];
+    out[1] = numbers[1];
+    return 0;
+}
+
+static int add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample, int height, int width,
+                      leat_error *err);
+
+int leat__plan_random_resized_crop(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at, height, width;
+    LEAT_TRY(find_picture(planner, use, &at, err));
+    leat__crop_plan crop = {.kind = LEAT_CROP_RESIZED};
+    LEAT_TRY(read_range(use, "scale", crop.scale, err));
+    LEAT_TRY(read_range(use, "ratio", crop.ratio, err));
+    read_size(use, &height, &width);
+    const bool pil = leat__use_arg(use, "flavour")->i == 0;
+    if (pil && planner->field[at].info.dtype != LEAT_DTYPE_U8)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "flavour=pil works on u8, field %s holds %s: write it before cast and normalize",
+                               planner->field[at].info.name, leat_dtype_name(planner->field[at].info.dtype));
+    LEAT_TRY(add_crop(planner, use, at, crop, err));
+    return add_resize(planner, use, at, pil ? LEAT_RESAMPLE_PIL_BILINEAR : LEAT_RESAMPLE_TF_BILINEAR, height, width, err);
+}
+
 int leat__plan_resize(leat__planner *planner, const leat__use *use, leat_error *err) {
     int at;
     LEAT_TRY(find_picture(planner, use, &at, err));
     leat__plan_field *field = &planner->field[at];
-    const leat__arg_value *width = leat__use_arg(use, "width");
     const bool nearest = leat__use_arg(use, "method")->i != 0, pil = leat__use_arg(use, "flavour")->i != 0;
     if (pil && nearest)
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "flavour=pil has method=bilinear only; method=nearest is flavour=tf");
     if (pil && field->info.dtype != LEAT_DTYPE_U8)
         return leat__plan_fail(use, err, LEAT_ERR_TYPE, "flavour=pil works on u8, field %s holds %s: write it before cast and normalize",
                                field->info.name, leat_dtype_name(field->info.dtype));
+    int height, width;
+    read_size(use, &height, &width);
+    return add_resize(planner, use, at,
+                      pil       ? LEAT_RESAMPLE_PIL_BILINEAR
+                      : nearest ? LEAT_RESAMPLE_TF_NEAREST
+                                : LEAT_RESAMPLE_TF_BILINEAR,
+                      height, width, err);
+}
+
+static int add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample, int height, int width,
+                      leat_error *err) {
+    leat__plan_field *field = &planner->field[at];
     leat__pass_plan *pass = open_pass(planner, at);
-    /* Resampling comes first in a pass: only a bare decode can stand before it. */
+    /* Resampling comes before points and flips in a pass. A crop of the same operation is part of it in any case. */
     const bool joinable = pass && pass->resample == LEAT_RESAMPLE_NONE && pass->n_points == 0 && pass->n_flips == 0;
-    pass = join_pass(planner, use, at, joinable, err);
+    const bool own_crop = pass && pass->crop.kind != LEAT_CROP_NONE && pass->crop.op == use->number;
+    if (!own_crop) pass = join_pass(planner, use, at, joinable, err);
     if (!pass) return err ? err->code : LEAT_ERR_MEMORY;
-    pass->resample = pil ? LEAT_RESAMPLE_PIL_BILINEAR : nearest ? LEAT_RESAMPLE_TF_NEAREST : LEAT_RESAMPLE_TF_BILINEAR;
-    pass->height = (int)leat__use_arg(use, "height")->i;
-    pass->width = width->given ? (int)width->i : pass->height;
-    if (pass->resample == LEAT_RESAMPLE_TF_BILINEAR) field->info.dtype = LEAT_DTYPE_F32;
+    pass->resample = resample;
+    pass->height = height;
+    pass->width = width;
+    if (resample == LEAT_RESAMPLE_TF_BILINEAR) field->info.dtype = LEAT_DTYPE_F32;
     pass->dtype = field->info.dtype;
-    field->info.shape[0] = pass->height;
-    field->info.shape[1] = pass->width;
-    note(pass, use);
+    field->info.shape[0] = height;
+    field->info.shape[1] = width;
+    if (!own_crop) note(pass, use);
     return 0;
 }
 
@@ -157,21 +260,6 @@ int leat__plan_brightness(leat__planner *planner, const leat__use *use, leat_err
     LEAT_TRY(find_picture(planner, use, &at, err));
     leat__point point = {.kind = LEAT_POINT_BRIGHTNESS, .delta_max = (float)leat__use_arg(use, "max_delta")->x};
     return add_point(planner, use, at, point, planner->field[at].info.dtype, err);
-}
-
-/* One number, or one for each channel, separated by commas. */
-static int read_channels(const leat__use *use, const char *name, double out[4], int *n, leat_error *err) {
-    const char *text = leat__use_arg(use, name)->text;
-    char part[64];
-    for (*n = 0; *text && *n < 4; ++*n) {
-        const size_t len = strcspn(text, ",");
-        snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(len, sizeof part - 1), text);
-        if (!leat__parse_number(part, &out[*n]))
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "%s must be numbers separated by commas, '%s' is none", name, part);
-        text += len + (text[len] == ',');
-    }
-    if (*text) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s has more than 4 numbers", name);
-    return 0;
 }
 
 int leat__plan_normalize(leat__planner *planner, const leat__use *use, leat_error *err) {

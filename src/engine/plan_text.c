@@ -74,6 +74,7 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
               : pass->decode_options.channels == 4 ? "RGBA"
                                                    : "the stored",
               pass->decode_options.orient ? ", turned by EXIF" : "", pass->decode_options.fast ? ", fast IDCT" : "");
+    if (pass->crop.kind) print(p, "            %s\n", pass->decode ? "only the part that is needed, drawn before decoding" : "a part of the picture, in place");
     if (pass->resample) print(p, "            resize to %dx%d %s\n", pass->height, pass->width, resample_name(pass->resample));
     int tables = 0, stages = 0;
     for (int i = 0; i < pass->n_points; i++) tables += pass->point[i].table, stages += !pass->point[i].table;

@@ -279,6 +279,11 @@ static int finish_pass(leat__tools *tools, const leat__step *step, const leat__w
     return 0;
 }
 
+static int draw_crop(const leat__tools *tools, const leat__step *step, const leat__where *at, int height, int width,
+                     leat__box *box, leat_error *err) {
+    return leat__draw_crop(box, &step->as.pass->crop, tools->plan->seed, at->epoch, at->position, height, width, err);
+}
+
 static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at, size_t memory_max,
                              leat_error *err) {
     const leat__value *file = &tools->value[step->value];
@@ -287,6 +292,17 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
     leat__picture_info info;
     leat__run_stage(tools, LEAT_STAGE_DECODE);
     LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
+    if (step->as.pass->crop.kind != LEAT_CROP_NONE) {
+        leat__box box;
+        int rc = draw_crop(tools, step, at, info.height, info.width, &box, err);
+        if (rc == 0) rc = leat__decode_region(tools->decoder, &box, err);
+        if (rc < 0) {
+            leat__decode_end(tools->decoder, NULL);
+            return rc;
+        }
+        info.height = box.height;
+        info.width = box.width;
+    }
     leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
     /* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
     decoding d = {.tools = tools, .height = info.height, .band_rows = 16};
@@ -328,7 +344,15 @@ static int run_pass(leat__tools *tools, const leat__step *step, const leat__wher
     for (int i = 0; i < value->ndim; i++)
         if (value->shape[i] < 1 || value->shape[i] > INT32_MAX / 16)
             return leat__fail(err, LEAT_ERR_SHAPE, "a picture with %" PRId64 " elements along axis %d", value->shape[i], i);
-    rows.stride = (ptrdiff_t)rows.width * rows.channels * (ptrdiff_t)leat_dtype_size(rows.dtype);
+    const ptrdiff_t pixel = rows.channels * (ptrdiff_t)leat_dtype_size(rows.dtype);
+    rows.stride = rows.width * pixel;
+    if (step->as.pass->crop.kind != LEAT_CROP_NONE) {
+        leat__box box;
+        LEAT_TRY(draw_crop(tools, step, at, rows.height, rows.width, &box, err));
+        rows.data += box.y * rows.stride + box.x * pixel;
+        rows.height = box.height;
+        rows.width = box.width;
+    }
     return finish_pass(tools, step, at, &rows, value->ndim, err);
 }
 
