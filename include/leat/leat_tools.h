@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * leat_tools.h: what the commands do, for programs: describe operations, look into data, check it, index it, make a
- * practice set, pack a folder, measure a ceiling. Feeding itself is leat.h.
+ * practice set, pack a folder, write records, measure a ceiling. Feeding itself is leat.h.
  *
- * All functions take a leat_tool_config, which may be NULL; work in parallel; call back on the thread that called them
- * only; and return 0, a positive word or a negative LEAT_ERR_*. */
+ * Functions with a leat_tool_config, which may be NULL, work in parallel and call back on the thread that called them
+ * only. All return 0, a positive word or a negative LEAT_ERR_*. */
 #ifndef LEAT_TOOLS_H
 #define LEAT_TOOLS_H
 
@@ -95,9 +95,18 @@ typedef struct leat_check_report {
     uint64_t n_files, n_samples, n_bad, bytes;
 } leat_check_report;
 
+typedef struct leat_check_bad { /* texts live until the callback returns                       */
+    const char *path;           /* of the file                                                 */
+    uint64_t record;            /* its number in the file; LEAT_NO_SAMPLE: the file itself     */
+    int stage;                  /* LEAT_STAGE_*                                                */
+    int code;                   /* LEAT_ERR_*                                                  */
+    const char *reason;         /* one line, without the path                                  */
+} leat_check_bad;
+
 /* Checks every checksum and decodes every image below the paths (folders, TFRecords, images; the images inside records
- * too). bad is called once for each bad one, in order. Returns 0 whether or not something is bad. */
-LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, const leat_bad *bad), void *user,
+ * too). bad is called once for each bad one, in order; non-zero from it stops. Progress counts bytes. Returns 0 whether
+ * or not something is bad. */
+LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, const leat_check_bad *bad), void *user,
                         leat_check_report *report, const leat_tool_config *config, leat_error *err);
 
 /* Makes the index of a folder or of TFRecords anew and keeps it: in the cache directory, or beside the data. */
@@ -110,12 +119,14 @@ typedef struct leat_synth_config { /* zeroed = the defaults named here          
     uint64_t n_images;             /* 0 = 1000                                               */
     int n_classes;                 /* 0 = 10                                                 */
     int width, height;             /* 0 = sizes around 500x375, as in photo collections      */
-    int quality;                   /* 0 = 90                                                 */
+    int quality;                   /* of JPEG; 0 = 90 to 96, as in photo collections         */
     int format;                    /* 0 = JPEG, 1 = PNG                                      */
     uint64_t seed;
+    int force; /* 1 = also into a folder that is not empty                                   */
 } leat_synth_config;
 
-/* Writes a labelled practice set: folder/class_K/NNNNNN.jpg. The same config gives the same files. */
+/* Writes a labelled practice set: folder/class_K/NNNNNN.jpg. The same config gives the same files. A folder that is not
+ * empty is refused (LEAT_ERR_STATE) without force. */
 LEAT_API int leat_synth(const char *folder, const leat_synth_config *synth, const leat_tool_config *config,
                         leat_error *err);
 
@@ -123,25 +134,48 @@ typedef struct leat_pack_config {  /* zeroed = the defaults named here          
     int width, height;             /* 0 = as they are, bytes copied; else resized            */
     int raw;                       /* 1 = u8 pixels (needs a size); 0 = image files          */
     int quality;                   /* 0 = 95, of resized JPEGs                               */
-    int n_shards;                  /* 0 = about 128 MB each                                  */
+    int n_shards;                  /* 0 = as many as shard_bytes says                        */
+    uint64_t shard_bytes;          /* 0 = about 128 MB; less for small sets, for 16 shards   */
     const char *prefix;            /* NULL = "data": data-00000-of-00004.tfrecord            */
     const char *image_key;         /* NULL = "image"                                         */
     const char *label_key;         /* NULL = "label"                                         */
     int shuffle;                   /* 1 = samples in a shuffled order over the shards        */
     uint64_t seed;
     int on_error;                  /* LEAT_ON_ERROR_RAISE or _SKIP                           */
+    int force;                     /* 1 = removes another pack of that prefix, and begins anew */
 } leat_pack_config;
 
 typedef struct leat_pack_report {
     uint64_t n_samples, n_bad, n_shards, n_kept; /* kept: whole shards of an earlier run      */
     uint64_t bytes;
+    int n_classes; /* 0 = no labels                                                            */
 } leat_pack_report;
 
 /* A folder of images to sharded TFRecords of tf.train.Examples with the features image, label, and for raw pixels
  * height, width, channels. Shards appear whole, by rename; running again after an interruption goes on with the missing
- * ones and gives the same bytes. */
+ * ones and gives the same bytes. LEAT_ERR_STATE: another pack is there, or another process is packing there. */
 LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_config *pack, leat_pack_report *report,
                        const leat_tool_config *config, leat_error *err);
+
+typedef struct leat_feature { /* one feature of a tf.train.Example                      */
+    const char *name;         /* UTF-8                                                  */
+    int dtype;                /* LEAT_DTYPE_BYTES (one string), _I64 or _F32            */
+    size_t n;                 /* number of values; of BYTES, the length of the string   */
+    const void *values;
+} leat_feature;
+
+typedef struct leat_writer leat_writer;
+
+/* Begins a TFRecord file of tf.train.Examples. It lies under another name until it is closed. One thread at a time. */
+LEAT_API int leat_writer_open(leat_writer **out, const char *path, leat_error *err);
+/* Adds one record with n features, whose names must differ; everything is copied. A failure stays: further calls return
+ * it again. */
+LEAT_API int leat_writer_add(leat_writer *writer, const leat_feature *features, int n, leat_error *err);
+/* Syncs the file and moves it to its place; after a failure removes it and returns that failure. Frees and nulls
+ * whatever happens; NULL is fine. */
+LEAT_API int leat_writer_close(leat_writer **writer, leat_error *err);
+/* Removes what was written. Frees and nulls; NULL is fine. */
+LEAT_API void leat_writer_abort(leat_writer **writer);
 
 /* ------------------------------------------------------------------------------------------ measure */
 

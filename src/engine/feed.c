@@ -18,6 +18,7 @@ struct leat__feed {
     bool began;
     uint64_t awaited; /* the reader wakes the workers at this record */
     size_t bytes_max, bytes_held;
+    uint64_t bytes_read; /* by the stream, as of the last record: the stream itself is the reader's */
 };
 
 /* How many records one position of the order steps over: shards multiply. */
@@ -110,7 +111,9 @@ void leat__feed_read(leat__feed *feed, leat__mutex *mutex) {
     leat__unlock(mutex);
     int rc = begin ? leat__stream_rewind(feed->plan->stream, &err) : 0;
     if (rc == 0) rc = leat__stream_next(feed->plan->stream, &e->bytes, &err);
+    const uint64_t bytes_read = leat__stream_bytes_read(feed->plan->stream);
     leat__lock(mutex);
+    feed->bytes_read = bytes_read;
     feed->bytes_held += e->bytes.cap - cap_before;
     if (rc == 1) {
         feed->run_ended = true;
@@ -184,5 +187,5 @@ void leat__feed_advance(leat__feed *feed, uint64_t epoch, uint64_t position) {
 }
 
 uint64_t leat__feed_bytes_read(const leat__feed *feed) {
-    return leat__stream_bytes_read(feed->plan->stream);
+    return feed->bytes_read;
 }

@@ -63,7 +63,7 @@ typedef struct leat__arg_value {
 
 struct leat__use { /* an operation as it stands in a spec */
     const leat__op *op;
-    uint32_t number; /* in the text, from 1: part of the key of its draws     */
+    uint32_t number; /* in the text, from 1, batch operations not counted: part of the key of its draws */
     int column;      /* in the text, from 1                                   */
     leat__arg_value arg[LEAT_ARGS_MAX];
 };

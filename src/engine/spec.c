@@ -235,7 +235,9 @@ static int read_verb(lexer *lex) {
     if (spec->n_uses == LEAT_USES_MAX)
         return fail_at(lex->err, LEAT_ERR_LIMIT, t.column, "more than %d operations", LEAT_USES_MAX);
     leat__use *use = &spec->use[spec->n_uses];
-    *use = (leat__use){.op = op, .number = (uint32_t)spec->n_uses + 1, .column = t.column};
+    *use = (leat__use){.op = op, .number = 1, .column = t.column};
+    /* What puts samples together draws nothing: adding prefetch or options must not change the draws of others. */
+    for (int i = 0; i < spec->n_uses; i++) use->number += spec->use[i].op->kind != LEAT_OP_BATCH;
     int next = 0, more;
     while ((more = next_token(lex, &t)) > 0) {
         if (t.key) LEAT_TRY(place_named(lex, use, &t));
@@ -270,10 +272,18 @@ static bool append(leat__buf *out, const char *text) {
     return leat__buf_append(out, text, strlen(text));
 }
 
+/* Quoted where it must be; a value with both kinds of quotes is written in pieces, "it"'"'"s". */
 static bool append_value(leat__buf *out, const char *text) {
-    const bool plain = *text && !strpbrk(text, " \t\r\n|='\"");
-    const char *quote = plain ? "" : strchr(text, '"') ? "'" : "\"";
-    return append(out, quote) && append(out, text) && append(out, quote);
+    if (*text && !strpbrk(text, " \t\r\n|='\"")) return append(out, text);
+    if (!*text) return append(out, "\"\"");
+    for (bool fits = true;; text += strspn(text, "\"")) {
+        const size_t plain = strcspn(text, "\"");
+        if (plain) fits = append(out, "\"") && leat__buf_append(out, text, plain) && append(out, "\"");
+        text += plain;
+        const size_t quotes = strspn(text, "\"");
+        if (quotes) fits = fits && append(out, "'") && leat__buf_append(out, text, quotes) && append(out, "'");
+        if (!fits || !text[quotes]) return fits;
+    }
 }
 
 bool leat__use_normal(const leat__use *use, leat__buf *out) {

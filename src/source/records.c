@@ -297,9 +297,9 @@ static int read_record(const leat__source *source, leat__reader *reader, uint64_
     const shard *s = shard_of(self, sample);
     const uint64_t i = sample - s->first, at = border_at(s, i), span = border_at(s, i + 1) - at;
     const size_t n = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX + LEAT_TFRECORD_OVERHEAD);
-    const uint8_t *bytes;
+    const uint8_t *bytes = NULL;
     LEAT_TRY(read_span(self, s, reader, sample, at, n, &bytes, err));
-    uint64_t length;
+    uint64_t length = 0;
     const bool headed = n >= LEAT_TFRECORD_HEADER && leat__tfrecord_length(bytes, &length);
     if (!headed || length > span || span - length != LEAT_TFRECORD_OVERHEAD || length > LEAT_RECORD_BYTES_MAX)
         return fail_record(s, i, bytes, n, err);
