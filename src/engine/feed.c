@@ -3,31 +3,38 @@
 
 #include <stdio.h>
 
+/* Records that the reader may be ahead of what is needed, at the most. */
+enum { AHEAD_MAX = 65536 };
+
+typedef struct entry {
+    uint64_t run; /* how often the stream was begun before, counted by this feed */
+    leat__record record;
+} entry;
+
 struct leat__feed {
     leat__plan *plan;
-    leat__entry *entry; /* a ring: entry[i % cap] for tail <= i < head */
+    entry *entry; /* a ring: entry[i % cap] for tail <= i < head */
     size_t cap;
     uint64_t tail, head;
-    /* The reader's side: the run it reads, and where that run begins in the ring. */
+    leat__buf *spare; /* memory of records that were given back */
+    size_t n_spare, spare_cap;
+    /* The reader's side. */
     uint64_t run, next_record;
-    bool run_ended;
+    bool run_ended, begin_again;
     uint64_t runs_total; /* LEAT_ENDLESS if so */
+    uint64_t seen;       /* most records that a run has shown so far */
+    uint64_t to_see;     /* the order wants to know whether there are so many; 0 = it does not */
+    leat__record scrap;  /* what is read for that alone */
     /* The order's side: the run that positions are in. */
     uint64_t at_run, floor;
     uint64_t iteration; /* the order's name for that run */
     bool began;
     uint64_t awaited; /* the reader wakes the workers at this record */
-    size_t bytes_max, bytes_held;
-    uint64_t bytes_read; /* by the stream, as of the last record: the stream itself is the reader's */
+    uint64_t n_taken;           /* records that were not given back yet */
+    size_t bytes_max, bytes_held; /* of all records, wherever they are    */
+    uint64_t bytes_read;
+    leat_error broken; /* why nothing more can come */
 };
-
-/* How many records one position of the order steps over: shards multiply. */
-static uint64_t records_per_position(const leat__order *order) {
-    uint64_t n = 1;
-    for (int i = 0; i < order->n_verbs; i++)
-        if (order->verb[i].kind == LEAT_ORDER_SHARD) n *= order->verb[i].count;
-    return n;
-}
 
 static uint64_t count_runs(const leat__plan *plan, const leat_config *config) {
     uint64_t runs = config->n_epochs < 0 || plan->turns < 0 ? LEAT_ENDLESS : (uint64_t)LEAT_MAX(config->n_epochs, 1) * (uint64_t)plan->turns;
@@ -42,117 +49,177 @@ int leat__feed_new(leat__feed **out, leat__plan *plan, const leat_config *config
     *out = NULL;
     leat__feed *feed = leat__alloc(LEAT_MEM_WINDOW, sizeof *feed);
     if (!feed) return leat__fail_memory(err, sizeof *feed, "a stream");
-    const leat__span_of_order span = leat__order_span(&plan->order, 0, 0);
-    const uint64_t each = records_per_position(&plan->order);
-    uint64_t cap = 2 * (span.ceil - span.floor) + 64;
-    /* Slots hold the records of their places; every position may leave records between unused. */
-    cap += (uint64_t)(plan->n_slots + 2) * (uint64_t)plan->batch * each;
     feed->plan = plan;
     feed->bytes_max = plan->budget / 4;
     feed->runs_total = count_runs(plan, config);
-    size_t bytes;
-    if (cap > SIZE_MAX / 2 || !leat__mul_size((size_t)cap, sizeof *feed->entry, &bytes) || bytes > feed->bytes_max ||
-        !(feed->entry = leat__alloc(LEAT_MEM_WINDOW, bytes))) {
-        leat__free(feed);
-        return leat__fail(err, LEAT_ERR_MEMORY, "a window of %" PRIu64 " records does not fit into the budget: use a smaller shuffle window", cap);
+    /* What one position may need must fit at any time; what the next batches need should. */
+    const uint64_t need = leat__order_reach(&plan->order, 1), ahead = leat__order_reach(&plan->order, 2 * (uint64_t)plan->batch);
+    const uint64_t most = feed->bytes_max / sizeof(entry);
+    if (need < most) {
+        feed->cap = (size_t)LEAT_MIN(need + LEAT_MIN(ahead, (uint64_t)AHEAD_MAX) + 64, most);
+        feed->spare_cap = feed->cap + (size_t)plan->batch * 4;
+        feed->entry = leat__alloc(LEAT_MEM_WINDOW, feed->cap * sizeof *feed->entry);
+        feed->spare = leat__alloc(LEAT_MEM_WINDOW, feed->spare_cap * sizeof *feed->spare);
     }
-    feed->cap = (size_t)cap;
-    for (size_t i = 0; i < feed->cap; i++) feed->entry[i].bytes.kind = LEAT_MEM_WINDOW;
+    if (!feed->entry || !feed->spare) {
+        leat__feed_free(&feed);
+        return leat__fail(err, LEAT_ERR_MEMORY, "a window of %" PRIu64 " records does not fit into the budget: use a smaller shuffle window", need);
+    }
     *out = feed;
     return 0;
+}
+
+static void recycle(leat__feed *feed, leat__record *record) {
+    leat__free(record->bad);
+    if (record->bytes.cap && feed->n_spare < feed->spare_cap) {
+        feed->spare[feed->n_spare++] = record->bytes;
+    } else {
+        feed->bytes_held -= record->bytes.cap;
+        leat__buf_free(&record->bytes);
+    }
+    *record = (leat__record){0};
+}
+
+void leat__feed_give(leat__feed *feed, leat__record *record) {
+    feed->n_taken -= record->taken;
+    recycle(feed, record);
+}
+
+static void give_all(leat__feed *feed) {
+    for (; feed->tail < feed->head; feed->tail++) recycle(feed, &feed->entry[feed->tail % feed->cap].record);
 }
 
 void leat__feed_free(leat__feed **handle) {
     leat__feed *feed = *handle;
     if (!feed) return;
-    for (size_t i = 0; i < feed->cap; i++) {
-        leat__buf_free(&feed->entry[i].bytes);
-        leat__free(feed->entry[i].bad);
-    }
+    give_all(feed);
+    recycle(feed, &feed->scrap);
+    for (size_t i = 0; i < feed->n_spare; i++) leat__buf_free(&feed->spare[i]);
+    leat__free(feed->spare);
     leat__free(feed->entry);
     leat__free(feed);
     *handle = NULL;
 }
 
 int leat__feed_reset(leat__feed *feed, leat_error *err) {
-    feed->tail = feed->head = 0;
-    feed->run = feed->next_record = feed->at_run = feed->floor = feed->iteration = 0;
-    feed->run_ended = feed->began = false;
+    give_all(feed);
+    feed->run = feed->next_record = feed->at_run = feed->floor = feed->iteration = feed->to_see = 0;
+    feed->run_ended = feed->begin_again = feed->began = false;
+    feed->broken = (leat_error){0};
     return leat__stream_rewind(feed->plan->stream, err);
 }
 
+/* -------------------------------------------------------------------------------------------- read */
+
 static void free_tail(leat__feed *feed) {
-    while (feed->tail < feed->head) {
-        leat__entry *e = &feed->entry[feed->tail % feed->cap];
-        const bool past = e->run < feed->at_run || (e->run == feed->at_run && e->record < feed->floor);
-        if (!past || e->refs > 0) return;
-        leat__free(e->bad);
-        e->bad = NULL;
-        feed->tail++;
+    for (; feed->tail < feed->head; feed->tail++) {
+        entry *e = &feed->entry[feed->tail % feed->cap];
+        if (e->run > feed->at_run || (e->run == feed->at_run && e->record.number >= feed->floor)) return;
+        recycle(feed, &e->record);
     }
+}
+
+static bool length_known(const leat__feed *feed) {
+    return feed->plan->order.length[0] != LEAT_ENDLESS;
+}
+
+/* The order asks how much there is, and only reading tells. */
+static bool counting(const leat__feed *feed) {
+    return feed->to_see > feed->seen && !length_known(feed);
+}
+
+/* There is no room for another record. */
+static bool full(const leat__feed *feed) {
+    return feed->head - feed->tail == feed->cap || (feed->bytes_held > feed->bytes_max && feed->n_spare == 0);
 }
 
 bool leat__feed_hungry(const leat__feed *feed) {
-    if (feed->head - feed->tail == feed->cap) return false;
-    return !feed->run_ended || feed->run < feed->at_run || feed->run + 1 < feed->runs_total;
+    if (feed->broken.code) return false;
+    if (counting(feed)) return true;
+    if (full(feed)) return false;
+    return !feed->run_ended || feed->begin_again || feed->run < feed->at_run || feed->run + 1 < feed->runs_total;
+}
+
+/* A run has ended: from the first time on the order knows how long the stream is. */
+static void end_run(leat__feed *feed) {
+    const leat__source *source = feed->plan->source;
+    feed->run_ended = true;
+    if (feed->next_record == 0)
+        leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND, "%s holds no record", source->title);
+    else if (!length_known(feed)) {
+        feed->plan->source->n_samples = feed->next_record;
+        leat__order_set_source(&feed->plan->order, feed->next_record);
+    } else if (feed->plan->order.length[0] != feed->next_record)
+        leat__fail(&feed->broken, LEAT_ERR_IO, "%s: it had %" PRIu64 " records before and has %" PRIu64 " now: files changed while they were read",
+                   source->title, feed->plan->order.length[0], feed->next_record);
 }
 
 void leat__feed_read(leat__feed *feed, leat__mutex *mutex) {
+    const bool only_count = counting(feed);
     /* The next run begins when this one has ended, or when the order has left it behind. */
-    const bool begin = feed->run_ended || feed->run < feed->at_run;
+    const bool begin = feed->begin_again || feed->run_ended || feed->run < feed->at_run;
     if (begin) {
-        feed->run++;
+        if (!feed->begin_again) feed->run++;
         feed->next_record = 0;
-        feed->run_ended = false;
+        feed->run_ended = feed->begin_again = false;
     }
-    leat__entry *e = &feed->entry[feed->head % feed->cap];
-    const size_t cap_before = e->bytes.cap;
+    leat__record *record = only_count ? &feed->scrap : &feed->entry[feed->head % feed->cap].record;
+    if (!record->bytes.cap && feed->n_spare) record->bytes = feed->spare[--feed->n_spare];
+    record->bytes.kind = LEAT_MEM_WINDOW;
+    const size_t cap_before = record->bytes.cap;
     leat_error err = {0};
     leat__unlock(mutex);
     int rc = begin ? leat__stream_rewind(feed->plan->stream, &err) : 0;
-    if (rc == 0) rc = leat__stream_next(feed->plan->stream, &e->bytes, &err);
-    const uint64_t bytes_read = leat__stream_bytes_read(feed->plan->stream);
+    if (rc == 0) rc = leat__stream_next(feed->plan->stream, &record->bytes, &err);
     leat__lock(mutex);
-    feed->bytes_read = bytes_read;
-    feed->bytes_held += e->bytes.cap - cap_before;
+    feed->bytes_read = leat__stream_bytes_read(feed->plan->stream);
+    feed->bytes_held += record->bytes.cap - cap_before;
     if (rc == 1) {
-        feed->run_ended = true;
-        /* From now on the order knows how long the stream is. */
-        if (feed->plan->order.length[0] == LEAT_ENDLESS) {
-            feed->plan->source->n_samples = feed->next_record;
-            leat__order_set_source(&feed->plan->order, feed->next_record);
+        recycle(feed, record);
+        end_run(feed);
+    } else {
+        const uint64_t number = feed->next_record++;
+        feed->seen = LEAT_MAX(feed->seen, feed->next_record);
+        if (!only_count) {
+            record->number = number;
+            if (rc < 0 && (record->bad = leat__alloc(LEAT_MEM_WINDOW, sizeof *record->bad)) != NULL) {
+                *record->bad = err;
+                record->bad->code = rc;
+            }
+            if (rc < 0) record->bytes.size = 0; /* without memory for the message it is a record that does not parse */
+            feed->entry[feed->head++ % feed->cap].run = feed->run;
+            free_tail(feed);
         }
-        return;
     }
-    e->run = feed->run;
-    e->record = feed->next_record++;
-    e->refs = 0;
-    if (rc < 0 && (e->bad = leat__alloc(LEAT_MEM_WINDOW, sizeof *e->bad)) != NULL) {
-        *e->bad = err;
-        e->bad->code = rc;
+    if (only_count && !counting(feed)) { /* that was it: now for the records themselves */
+        give_all(feed);
+        feed->begin_again = true;
     }
-    if (rc < 0) e->bytes.size = 0; /* without memory for the message it is a record that does not parse */
-    feed->head++;
-    free_tail(feed);
 }
 
-int leat__feed_ready(leat__feed *feed, uint64_t epoch, uint64_t position, leat_error *err) {
+/* -------------------------------------------------------------------------------------------- take */
+
+int leat__feed_ready(leat__feed *feed, uint64_t epoch, uint64_t position, int n_own, leat_error *err) {
     const leat__span_of_order span = leat__order_span(&feed->plan->order, epoch, position);
-    if (!feed->began) {
-        feed->began = true;
-        feed->iteration = span.iteration;
-        feed->floor = span.floor;
-    } else if (span.iteration != feed->iteration) {
-        feed->iteration = span.iteration;
-        feed->at_run++;
-        feed->floor = span.floor;
-        free_tail(feed);
+    if (feed->broken.code) {
+        *err = feed->broken;
+        return err->code;
     }
+    if (feed->began && span.iteration != feed->iteration) {
+        feed->at_run++;
+        feed->floor = 0;
+    }
+    feed->began = true;
+    feed->iteration = span.iteration;
+    feed->floor = LEAT_MAX(feed->floor, span.floor);
+    free_tail(feed);
+    feed->to_see = span.seen;
+    if (counting(feed) || feed->begin_again) return 0;
     if (feed->run > feed->at_run || (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= span.ceil))) return 1;
-    if (feed->bytes_held > feed->bytes_max)
-        return leat__fail(err, LEAT_ERR_MEMORY, "the records of a shuffle window take %.0f MB, the budget for it is %.0f MB: use a smaller window or raise memory_max_bytes (--memory)",
-                          (double)feed->bytes_held / 1e6, (double)feed->bytes_max / 1e6);
-    return 0;
+    /* Batches that are being worked on will give memory back. */
+    if (!full(feed) || feed->run < feed->at_run || feed->n_taken > (uint64_t)n_own) return 0;
+    return leat__fail(err, LEAT_ERR_MEMORY, "the records of a batch and its shuffle window take more than %.0f MB, the budget for them: use a smaller window or raise memory_max_bytes (--memory)",
+                      (double)feed->bytes_max / 1e6);
 }
 
 void leat__feed_await(leat__feed *feed, uint64_t epoch, uint64_t position) {
@@ -161,29 +228,26 @@ void leat__feed_await(leat__feed *feed, uint64_t epoch, uint64_t position) {
 }
 
 bool leat__feed_awaited(const leat__feed *feed) {
-    return feed->run > feed->at_run || (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= feed->awaited)) ||
-           feed->head - feed->tail == feed->cap || feed->bytes_held > feed->bytes_max;
+    if (feed->broken.code) return true;
+    if (counting(feed) || feed->begin_again) return false;
+    return feed->run > feed->at_run || (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= feed->awaited)) || full(feed);
 }
 
-leat__entry *leat__feed_take(leat__feed *feed, leat__place place) {
-    /* Runs lie one after the other: look for the first record of the place's run by bisection on (run, record). */
+void leat__feed_take(leat__feed *feed, leat__place place, leat__record *out) {
+    /* Runs lie one after the other: look for the record of the place's run by bisection on (run, record). */
     uint64_t low = feed->tail, high = feed->head;
     while (low < high) {
         const uint64_t mid = low + (high - low) / 2;
-        const leat__entry *e = &feed->entry[mid % feed->cap];
-        if (e->run < feed->at_run || (e->run == feed->at_run && e->record < place.sample)) low = mid + 1;
+        const entry *e = &feed->entry[mid % feed->cap];
+        if (e->run < feed->at_run || (e->run == feed->at_run && e->record.number < place.sample)) low = mid + 1;
         else high = mid;
     }
-    leat__entry *e = &feed->entry[low % feed->cap];
-    assert(low < feed->head && e->run == feed->at_run && e->record == place.sample);
-    e->refs++;
-    return e;
-}
-
-void leat__feed_advance(leat__feed *feed, uint64_t epoch, uint64_t position) {
-    const leat__span_of_order span = leat__order_span(&feed->plan->order, epoch, position);
-    if (span.iteration == feed->iteration && span.floor > feed->floor) feed->floor = span.floor;
-    free_tail(feed);
+    entry *e = &feed->entry[low % feed->cap];
+    assert(low < feed->head && e->run == feed->at_run && e->record.number == place.sample);
+    *out = e->record;
+    out->taken = true;
+    feed->n_taken++;
+    e->record = (leat__record){.number = place.sample}; /* its place stays until the window has passed */
 }
 
 uint64_t leat__feed_bytes_read(const leat__feed *feed) {

@@ -44,8 +44,9 @@ int leat__plan_field_find(leat__planner *planner, const leat__use *use, const ch
     const char *near = leat__nearest(name, live_name, planner);
     if (strcmp(name, "image") == 0 && planner->n_fields == 1 && strcmp(planner->field[0].info.name, "record") == 0)
         return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field 'image' yet: write parse image:bytes label:int64 before");
-    return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here%s%s%s: there are %s", name,
-                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
+    if (near)
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here; did you mean '%s'?", name, near);
+    return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here: there are %s", name, all);
 }
 
 leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage, int value,

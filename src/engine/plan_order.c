@@ -94,6 +94,10 @@ int leat__plan_shuffle(leat__planner *planner, const leat__use *use, leat_error 
     };
     if (planner->batched)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "whole batches are not shuffled: write shuffle before batch");
+    for (int i = 0; planner->plan->stream && i < planner->plan->order.n_verbs; i++)
+        if (planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT)
+            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                                   "compressed files cannot be shuffled across their repetitions: write shuffle before repeat");
     if (planner->plan->stream && verb.window == 0) verb.window = STREAM_WINDOW;
     if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,

@@ -5,13 +5,18 @@
 
 static void slot_free(leat__slot *slot) {
     leat__ring *ring = slot->ring;
-    if (ring->free) ring->free(ring->user, slot->memory, ring->slot_bytes);
-    else leat__free_pages(slot->memory, ring->slot_bytes);
+    /* What the caller allocated is the caller's to free; without a function for it, it stays. */
+    if (ring->alloc && ring->free) ring->free(ring->user, slot->memory, ring->slot_bytes);
+    else if (!ring->alloc) leat__free_pages(slot->memory, ring->slot_bytes);
     for (int i = 0; i < ring->n_outputs && slot->count; i++) leat__free(slot->count[i]);
     for (int i = 0; i < ring->n_outputs && slot->offsets; i++) leat__free(slot->offsets[i]);
     leat__free(slot->count);
     leat__free(slot->offsets);
     leat__free(slot->sample);
+    for (int i = 0; slot->record && i < ring->batch; i++) {
+        leat__buf_free(&slot->record[i].bytes);
+        leat__free(slot->record[i].bad);
+    }
     leat__free(slot->record);
     leat__free(slot->dropped);
     leat__free(slot);
@@ -109,7 +114,9 @@ void leat_batch_release(leat_batch *batch) {
     slot->state = LEAT_SLOT_FREE;
     const bool last = --ring->n_leased == 0 && ring->orphan;
     if (!last) {
-        pthread_cond_signal(&ring->work);
+        /* The reader of a stream waits there too, and must not take a worker's wake-up. */
+        if (ring->stream) pthread_cond_broadcast(&ring->work);
+        else pthread_cond_signal(&ring->work);
         pthread_cond_signal(&ring->progress); /* a consumer may wait because all were held */
     }
     leat__unlock(&ring->mutex);

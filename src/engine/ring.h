@@ -20,7 +20,12 @@ typedef struct leat__cursor { /* a position between two batches */
     uint64_t step;     /* batches of the epoch before it */
 } leat__cursor;
 
-typedef struct leat__entry leat__entry; /* a record of a stream, see feed.h */
+typedef struct leat__record { /* of a stream; zeroed = empty */
+    leat__buf bytes;
+    uint64_t number; /* in its run of the stream */
+    leat_error *bad; /* not NULL: the record is lost, and why */
+    bool taken;      /* by a slot, from the window */
+} leat__record;
 typedef struct leat__ring leat__ring;
 
 typedef struct leat__slot {
@@ -33,7 +38,7 @@ typedef struct leat__slot {
     int n_done;
     uint8_t *memory;
     uint64_t *sample;      /* (batch)                               */
-    leat__entry **record;  /* (batch), streams only                 */
+    leat__record *record;  /* (batch), streams only, while filling  */
     uint8_t *dropped;      /* (batch) 1 = a hole                    */
     int64_t **count;       /* [output] (batch), ragged outputs only */
     int64_t **offsets;     /* [output] (batch + 1)                  */

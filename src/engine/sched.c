@@ -63,7 +63,7 @@ static int map_places(leat_pipeline *feed) {
         const uint64_t position = slot->begin.position + (uint64_t)slot->n;
         if (position >= leat__order_length(order)) break;
         if (feed->stream) {
-            const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, &feed->stream_failed);
+            const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, slot->n, &feed->stream_failed);
             if (ready == 0) leat__feed_await(feed->stream, slot->begin.epoch, slot->begin.position + (uint64_t)feed->plan.batch - 1);
             if (ready <= 0) return 0;
             if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
@@ -71,20 +71,15 @@ static int map_places(leat_pipeline *feed) {
         const leat__place place = leat__order_map(order, slot->begin.epoch, position);
         slot->sample[slot->n] = place.sample;
         slot->dropped[slot->n] = 0;
-        if (feed->stream) {
-            slot->record[slot->n] = leat__feed_take(feed->stream, place);
-            leat__feed_advance(feed->stream, slot->begin.epoch, position);
-        }
+        if (feed->stream) leat__feed_take(feed->stream, place, &slot->record[slot->n]);
         slot->n++;
     }
     return 1;
 }
 
+/* By what is there, not by n: holes that were closed had records too. */
 static void drop_records(leat_pipeline *feed, leat__slot *slot) {
-    for (int i = 0; feed->stream && i < slot->n; i++) {
-        if (slot->record[i]) slot->record[i]->refs--;
-        slot->record[i] = NULL;
-    }
+    for (int i = 0; feed->stream && i < feed->plan.batch; i++) leat__feed_give(feed->stream, &slot->record[i]);
 }
 
 /* Opens the next slot as far as possible; true if there is something to deal out now. */
@@ -125,7 +120,7 @@ static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot
     at->record = NULL;
     (void)feed;
     if (slot->record) {
-        const leat__entry *entry = slot->record[place];
+        const leat__record *entry = &slot->record[place];
         if (entry->bad) {
             *err = *entry->bad;
             err->stage = LEAT_STAGE_READ;
@@ -151,7 +146,7 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
         int from = place;
         if (slot->record) {
             from = (int)leat__rng_below(&rng, (uint64_t)slot->n);
-            at->sample = slot->record[from]->record;
+            at->sample = slot->record[from].number;
         } else {
             leat__lock(&feed->ring->mutex); /* mapping may make a table */
             const uint64_t length = leat__order_length(&feed->plan.order);

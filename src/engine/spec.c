@@ -200,8 +200,10 @@ static int place_named(lexer *lex, leat__use *use, const token *t) {
     for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++)
         if (strcmp(op->arg[i].name, t->key) == 0) return set_value(lex, use, i, t);
     const char *near = leat__nearest(t->key, arg_name, op);
-    return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s'%s%s%s: 'leat ops %s' shows them", op->name,
-                   t->key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", op->name);
+    if (near)
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s'; did you mean '%s'?", op->name, t->key, near);
+    return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s': 'leat ops %s' shows them", op->name, t->key,
+                   op->name);
 }
 
 static int fill_defaults(lexer *lex, leat__use *use) {

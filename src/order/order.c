@@ -34,17 +34,19 @@ uint64_t leat__order_length(const leat__order *order) {
     return order->length[order->n_verbs];
 }
 
-/* Elements of the largest permutation that verb i will ever make. */
-static uint64_t permuted(const leat__order *order, int i) {
+/* Elements of the largest table that verb i will ever need. The last window may be smaller than the others, and a
+ * stream shorter than its window: so a window that is too large for a table needs one all the same. */
+static uint64_t table_size(const leat__order *order, int i) {
     const leat__order_verb *verb = &order->verb[i];
-    return verb->window ? LEAT_MIN(verb->window, order->length[i]) : order->length[i];
+    if (verb->kind != LEAT_ORDER_SHUFFLE) return 0;
+    if (verb->window) return LEAT_MIN(LEAT_MIN(verb->window, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
+    return order->length[i] > LEAT_PERMUTE_TABLE_MAX ? 0 : order->length[i];
 }
 
 int leat__order_allocate(leat__order *order, leat_error *err) {
     for (int i = 0; i < order->n_verbs; i++) {
-        if (order->verb[i].kind != LEAT_ORDER_SHUFFLE || permuted(order, i) > LEAT_PERMUTE_TABLE_MAX) continue;
-        for (int k = 0; k < 2; k++) {
-            const size_t bytes = permuted(order, i) * sizeof(uint16_t);
+        const size_t bytes = table_size(order, i) * sizeof(uint16_t);
+        for (int k = 0; k < 2 && bytes > 0; k++) {
             order->table[i][k].slot = leat__alloc(LEAT_MEM_INDEX, bytes);
             if (!order->table[i][k].slot) return leat__fail_memory(err, bytes, "a shuffle");
         }
@@ -106,17 +108,29 @@ leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t positio
     return at;
 }
 
-leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position) {
-    leat__span_of_order span = {.iteration = epoch, .floor = position, .ceil = position + 1};
-    for (int i = order->n_verbs - 1; i >= 0; i--) {
+static uint64_t add_capped(uint64_t a, uint64_t b) {
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? LEAT_ENDLESS : sum;
+}
+static uint64_t multiply_capped(uint64_t a, uint64_t b) {
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? LEAT_ENDLESS : product;
+}
+
+/* The span of positions [floor, ceil) of what verbs [0, n_verbs) give. */
+static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__span_of_order span) {
+    for (int i = n_verbs - 1; i >= 0; i--) {
         const leat__order_verb *verb = &order->verb[i];
         const uint64_t n = order->length[i];
         switch (verb->kind) {
-        case LEAT_ORDER_TAKE: break;
-        case LEAT_ORDER_SKIP: span.floor += verb->count, span.ceil += verb->count; break;
+        case LEAT_ORDER_TAKE: span.ceil = LEAT_MIN(span.ceil, verb->count); break;
+        case LEAT_ORDER_SKIP:
+            span.floor = add_capped(span.floor, verb->count);
+            span.ceil = add_capped(span.ceil, verb->count);
+            break;
         case LEAT_ORDER_SHARD:
-            span.floor = span.floor * verb->count + verb->index;
-            span.ceil = (span.ceil - 1) * verb->count + verb->index + 1;
+            span.floor = add_capped(multiply_capped(span.floor, verb->count), verb->index);
+            span.ceil = span.ceil ? add_capped(multiply_capped(span.ceil - 1, verb->count), verb->index + 1) : 0;
             break;
         case LEAT_ORDER_REPEAT: {
             if (n == LEAT_ENDLESS) { /* the first turn, as far as is known */
@@ -124,6 +138,11 @@ leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, u
                 break;
             }
             const uint64_t turn = span.floor / n;
+            /* How long a turn is was concluded from take alone: whether the source has so much must be seen. */
+            if (turn > 0 && order->length[0] == LEAT_ENDLESS) {
+                const leat__span_of_order last = span_of(order, i, (leat__span_of_order){.floor = n - 1, .ceil = n});
+                span.seen = LEAT_MAX(span.seen, LEAT_MAX(last.ceil, last.seen));
+            }
             span.iteration = inner_iteration(verb, span.iteration, turn);
             span.floor -= turn * n;
             span.ceil = LEAT_MIN(span.ceil - turn * n, n);
@@ -133,10 +152,30 @@ leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, u
             const uint64_t size = verb->window ? verb->window : n;
             assert(size != LEAT_ENDLESS); /* the plan gives every shuffle of a stream a window */
             span.floor = span.floor / size * size;
-            span.ceil = (span.ceil - 1) / size * size + size;
+            span.ceil = span.ceil ? add_capped((span.ceil - 1) / size * size, size) : 0;
             break;
         }
         }
     }
     return span;
+}
+
+leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position) {
+    return span_of(order, order->n_verbs,
+                   (leat__span_of_order){.iteration = epoch, .floor = position, .ceil = add_capped(position, 1)});
+}
+
+uint64_t leat__order_reach(const leat__order *order, uint64_t n) {
+    for (int i = order->n_verbs - 1; i >= 0 && n > 0; i--) {
+        const leat__order_verb *verb = &order->verb[i];
+        if (verb->kind == LEAT_ORDER_TAKE) n = LEAT_MIN(n, verb->count);
+        if (verb->kind == LEAT_ORDER_SHARD) n = add_capped(multiply_capped(n - 1, verb->count), 1);
+        if (verb->kind == LEAT_ORDER_SHUFFLE) {
+            const uint64_t size = LEAT_MAX(verb->window ? verb->window : order->length[i], (uint64_t)1);
+            /* So many windows can n neighbours touch. */
+            const uint64_t windows = add_capped(n - 1, size - 1) / size + 1;
+            n = multiply_capped(windows, size);
+        }
+    }
+    return n;
 }

@@ -8,7 +8,7 @@
  *
  * A stream is a source whose n is not known before it was read once. Its order is mapped as if it were endless until
  * leat__order_set_source tells n; whoever maps a position first makes sure that the stream is known up to
- * leat__order_ceil of it, so no position is ever mapped on a wrong assumption. */
+ * the ceil of leat__order_span of it, so no position is ever mapped on a wrong assumption. */
 #ifndef LEAT_ORDER_H
 #define LEAT_ORDER_H
 
@@ -66,10 +66,13 @@ uint64_t leat__order_length(const leat__order *order);
 /* Maps a position < length of the given epoch. Not for two threads at once: it may make a table. */
 leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position);
 /* For streams: [floor, ceil) is the part of the source of which position may need to know: no later position of the
- * same iteration maps below floor, and mapping is right once the source is known up to ceil or to its end. */
+ * same iteration maps below floor, and mapping is right once the source is known up to ceil or to its end. If seen is
+ * not 0, the source must have been seen to have so many samples before, in this iteration or an earlier one, or to end. */
 typedef struct leat__span_of_order {
-    uint64_t iteration, floor, ceil;
+    uint64_t iteration, floor, ceil, seen;
 } leat__span_of_order;
 leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position);
+/* Samples from the lowest floor to the highest ceil of any n consecutive positions of one iteration, at the most. */
+uint64_t leat__order_reach(const leat__order *order, uint64_t n);
 
 #endif

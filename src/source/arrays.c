@@ -15,7 +15,7 @@ typedef struct arrays {
 } arrays;
 
 static uint8_t *gather(uint8_t *dst, const uint8_t *src, const leat_tensor *a, int axis, size_t item) {
-    if (axis == a->ndim) return memcpy(dst, src, item), dst + item;
+    if (axis >= LEAT_MIN(a->ndim, LEAT_NDIM_MAX)) return memcpy(dst, src, item), dst + item;
     for (int64_t i = 0; i < a->shape[axis]; i++) dst = gather(dst, src + i * a->stride[axis], a, axis + 1, item);
     return dst;
 }

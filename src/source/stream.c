@@ -9,10 +9,16 @@
 #include "format/tfrecord.h"
 #include "source/source.h"
 
-enum { IN_BYTES = 1 << 18, OUT_BYTES = 1 << 20 };
+enum { IN_BYTES = 1 << 18, OUT_BYTES = 1 << 20, RESYNC_BYTES = 16 << 20 };
+
+typedef struct shard_facts { /* as they were when the stream was opened */
+    uint64_t size;
+    int64_t mtime_ns;
+} shard_facts;
 
 struct leat__stream {
     leat__paths paths;
+    shard_facts *facts; /* (paths.n) */
     size_t shard;       /* the one being read */
     bool shard_open;
     leat__file file;
@@ -65,8 +71,14 @@ static void close_shard(leat__stream *s) {
 
 static int open_shard(leat__stream *s, leat_error *err) {
     close_shard(s);
-    LEAT_TRY(detect(s->paths.path[s->shard], &s->compression, &s->file, err));
+    const char *path = s->paths.path[s->shard];
+    LEAT_TRY(detect(path, &s->compression, &s->file, err));
     s->shard_open = true;
+    if (s->file.size != s->facts[s->shard].size || s->file.mtime_ns != s->facts[s->shard].mtime_ns) {
+        char name[400];
+        close_shard(s);
+        return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened", leat__printable(name, sizeof name, path, strlen(path)));
+    }
     if (s->compression == LEAT_COMPRESSION_NONE) return 0;
     leat__inflate **z = &s->inflate[s->compression == LEAT_COMPRESSION_ZLIB];
     if (*z) return leat__inflate_reset(*z);
@@ -117,15 +129,20 @@ static int want(leat__stream *s, size_t n, leat_error *err) {
     return 1;
 }
 
+/* Which bytes a position counts. */
+static const char *inflated(const leat__stream *s) {
+    return s->compression == LEAT_COMPRESSION_NONE ? "" : "inflated ";
+}
+
 static int lost_rest(leat__stream *s, const char *what, leat_error *err) {
     char name[400];
     const char *path = s->paths.path[s->shard];
     const uint64_t record = s->record, at = s->out_offset + s->out_at;
     close_shard(s);
     s->shard++;
-    return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at inflated byte %" PRIu64
+    return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at %sbyte %" PRIu64
                       ": %s; the rest of this shard is lost", leat__printable(name, sizeof name, path, strlen(path)),
-                      record, at, what);
+                      record, inflated(s), at, what);
 }
 
 /* The length of a record is damaged: on to the next place where a record begins for certain. */
@@ -143,10 +160,11 @@ static int skip_damage(leat__stream *s, leat_error *err) {
         if (found < n) {
             s->out_at += found;
             s->record++;
-            return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at inflated byte %" PRIu64
-                              ": the checksum of its length is wrong, %zu bytes are lost", name, record, at, found);
+            return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at %sbyte %" PRIu64
+                              ": the checksum of its length is wrong, %zu bytes are lost", name, record, inflated(s), at,
+                              found);
         }
-        if (rc == 0 || n > LEAT_RECORD_BYTES_MAX / 4)
+        if (rc == 0 || n > RESYNC_BYTES)
             return lost_rest(s, "the checksum of its length is wrong and no later record is whole", err);
         look = n * 2;
     }
@@ -184,9 +202,9 @@ int leat__stream_next(leat__stream *s, leat__buf *buf, leat_error *err) {
         if (!leat__tfrecord_intact(payload, n, payload + n)) {
             char name[400];
             const char *path = s->paths.path[s->shard];
-            return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at inflated byte %" PRIu64
+            return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at %sbyte %" PRIu64
                               ": the checksum of its %zu bytes is wrong",
-                              leat__printable(name, sizeof name, path, strlen(path)), record, at, n);
+                              leat__printable(name, sizeof name, path, strlen(path)), record, inflated(s), at, n);
         }
         buf->size = 0;
         if (!leat__buf_append(buf, payload, n)) return leat__fail_memory(err, n, "a record");
@@ -214,6 +232,7 @@ void leat__stream_free(leat__stream **handle) {
     leat__buf_free(&s->in);
     leat__buf_free(&s->out);
     leat__paths_free(&s->paths);
+    leat__free(s->facts);
     leat__free(s);
     *handle = NULL;
 }
@@ -241,11 +260,13 @@ int leat__stream_open(leat__stream **out, leat__source **source, const char *con
     base->class = &stream_class;
     s->in.kind = s->out.kind = LEAT_MEM_WINDOW;
     int rc = leat__glob(&s->paths, patterns, n, err);
-    if (rc == 0 && !leat__buf_reserve(&s->in, IN_BYTES)) rc = leat__fail_memory(err, IN_BYTES, "a stream");
+    if (rc == 0) s->facts = leat__alloc(LEAT_MEM_WINDOW, s->paths.n * sizeof *s->facts);
+    if (rc == 0 && (!s->facts || !leat__buf_reserve(&s->in, IN_BYTES))) rc = leat__fail_memory(err, IN_BYTES, "a stream");
     for (size_t i = 0; i < s->paths.n && rc == 0; i++) {
         leat__stat st;
         rc = leat__file_stat(s->paths.path[i], &st, err);
         const char *slash = strrchr(s->paths.path[i], '/'), *name = slash ? slash + 1 : s->paths.path[i];
+        if (rc == 0) s->facts[i] = (shard_facts){st.size, st.mtime_ns};
         if (rc == 0)
             base->fingerprint = leat__hash(&st.size, sizeof st.size, leat__hash(name, strlen(name), base->fingerprint));
     }

@@ -1,79 +1,258 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures made up on the spot: for practice sets, benchmarks and tests. Photo-like in what costs a decoder time
- * (smooth ground, edges, texture at several scales), and labelled so that a small network can learn them: the class
- * decides the shape and its colour. Integer arithmetic only, so they are the same everywhere. */
+/* Pictures made up on the spot: for practice sets, benchmarks and tests. A landscape (sky, three ranges of hills, some
+ * poles) with one large figure in front of it. Photo-like in what costs a decoder time: smooth and rough areas, soft edges,
+ * detail at several scales, grain. Labelled so that a small network can learn them: the class decides the figure's shape,
+ * its pattern and the colour that it leans to. Integer arithmetic only, so they are the same everywhere.
+ *
+ * A picture is painted in blocks of columns, row by row:
+ *
+ *     layers (what is there) -> smoothed over 2 x 3 pixels -> light, texture and grain -> pixels */
 #include <stdio.h>
 
 #include "base/hash.h"
 #include "base/rng.h"
 #include "source/source.h"
 
-/* Value noise: random corners of a lattice, blended. Result in [0, 255]. */
-static int lattice(uint64_t seed, int x, int y) {
-    return (int)(leat__mix64(seed ^ ((uint64_t)(uint32_t)x << 32 | (uint32_t)y)) & 255);
+/* BLOCK is a multiple of the largest lattice cell, so that blocks meet without a seam. */
+enum { BLOCK = 1024, EDGE = 1, HILLS = 3, POLES = 4 };
+/* Scales of detail, each with a purpose. */
+enum { LIGHT, COLOUR, ROUGH, COARSE, FINE, OCTAVES };
+
+/* ------------------------------------------------------------------------------------------- noise
+ * Value noise: random corners of a lattice of cells of 2^shift pixels, blended. Around 0, in [-128, 127]. */
+
+typedef struct noise {
+    uint64_t seed;
+    int shift, x_begin, n;    /* of the block                                  */
+    int row;                  /* of the lattice, that corner[0] holds; -1 none */
+    int16_t corner[2][BLOCK / 2 + 4];
+} noise;
+
+static void noise_begin(noise *self, uint64_t seed, int shift, int x_begin, int n) {
+    self->seed = leat__mix64(seed + (uint64_t)shift);
+    self->shift = shift;
+    self->x_begin = x_begin;
+    self->n = n;
+    self->row = -1;
 }
-/* One row of noise at lattice spacing 2^shift. */
-static void noise_row(int *row, int width, int y, int shift, uint64_t seed) {
-    const int cell = 1 << shift, fy = y & (cell - 1), y0 = y >> shift;
-    for (int x0 = 0; x0 << shift < width; x0++) {
-        const int a = lattice(seed, x0, y0), b = lattice(seed, x0 + 1, y0);
-        const int c = lattice(seed, x0, y0 + 1), d = lattice(seed, x0 + 1, y0 + 1);
-        const int left = a * (cell - fy) + c * fy, right = b * (cell - fy) + d * fy;
-        const int end = LEAT_MIN(width - (x0 << shift), cell);
-        for (int fx = 0; fx < end; fx++)
-            row[(x0 << shift) + fx] += (left * (cell - fx) + right * fx) >> (2 * shift);
+
+static void fill_corners(const noise *self, int16_t *corner, int row) {
+    const int first = self->x_begin >> self->shift, n = ((self->n - 1) >> self->shift) + 2;
+    const uint64_t key = self->seed ^ leat__mix64((uint64_t)(uint32_t)row);
+    for (int i = 0; i < n; i++) {
+        const uint64_t at = (uint64_t)(uint32_t)(first + i);
+        corner[i] = (int16_t)((int)(leat__mix64(key + at * UINT64_C(0x9e3779b97f4a7c15)) & 255) - 128);
     }
 }
 
-/* Whether (x, y), in units of 1/256 of the shape's radius around its centre, lies inside the shape of a class. */
-static bool inside(int shape, int64_t x, int64_t y) {
-    const int64_t ax = x < 0 ? -x : x, ay = y < 0 ? -y : y, r2 = x * x + y * y;
+/* row[i] = noise in the i-th column of the block. */
+static void noise_row(noise *self, int16_t *row, int y) {
+    const int shift = self->shift, cell = 1 << shift, lattice = y >> shift, fy = y & (cell - 1);
+    if (lattice != self->row) {
+        if (lattice == self->row + 1 && self->row >= 0) memcpy(self->corner[0], self->corner[1], sizeof self->corner[0]);
+        else fill_corners(self, self->corner[0], lattice);
+        fill_corners(self, self->corner[1], lattice + 1);
+        self->row = lattice;
+    }
+    int left = self->corner[0][0] * (cell - fy) + self->corner[1][0] * fy;
+    for (int x = 0, i = 1; x < self->n; i++) {
+        const int right = self->corner[0][i] * (cell - fy) + self->corner[1][i] * fy;
+        const int end = LEAT_MIN(x + cell, self->n), step = right - left;
+        for (int v = left * cell; x < end; x++, v += step) row[x] = (int16_t)(v >> (2 * shift));
+        left = right;
+    }
+}
+
+/* Grain: nothing smooth about it. */
+static void grain_row(int16_t *row, int n, uint64_t key) {
+    for (int x = 0; x < n; x += 8) {
+        uint64_t bits = leat__mix64(key + (uint64_t)x * UINT64_C(0x9e3779b97f4a7c15));
+        for (int i = x; i < LEAT_MIN(x + 8, n); i++, bits >>= 8) row[i] = (int16_t)((int)(bits & 15) + (int)(bits >> 4 & 15) - 15);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- scene */
+
+typedef struct scene {
+    int height, width;
+    int sky[2][3]; /* at the top, at the horizon */
+    int hill[HILLS][3], hill_top[HILLS], hill_high[HILLS];
+    struct {
+        int x, slant, wide, top, colour[3];
+    } pole[POLES];
+    int tint[3], shape, pattern;
+    int cx, cy, radius; /* of the figure */
+    int contrast;       /* of the light  */
+    uint64_t texture;
+} scene;
+
+static int between(leat__rng *rng, int low, int high) {
+    return low + (int)leat__rng_below(rng, (uint64_t)LEAT_MAX(high - low, 0) + 1);
+}
+
+/* Muted, as most of what one photographs. */
+static void pick_colour(leat__rng *rng, int colour[3], int low, int high) {
+    const int gray = between(rng, low, high);
+    for (int c = 0; c < 3; c++) colour[c] = gray + between(rng, -32, 32);
+}
+
+static void make_scene(scene *s, int height, int width, int label, uint64_t seed) {
+    leat__rng rng = leat__rng_at(seed, (uint64_t)label, 0, 0);
+    *s = (scene){.height = height, .width = width, .shape = label % 10, .pattern = label / 10 % 4};
+    pick_colour(&rng, s->sky[0], 70, 190);
+    pick_colour(&rng, s->sky[1], 140, 230);
+    for (int i = 0, top = height / 4; i < HILLS; i++) {
+        pick_colour(&rng, s->hill[i], 40, 180);
+        s->hill_top[i] = top += between(&rng, height / 16, height / 5);
+        s->hill_high[i] = between(&rng, height / 16, height / 4);
+    }
+    for (int i = 0; i < POLES; i++) {
+        pick_colour(&rng, s->pole[i].colour, 20, 200);
+        s->pole[i].x = between(&rng, 0, width);
+        s->pole[i].slant = between(&rng, -90, 90);
+        s->pole[i].wide = between(&rng, width / 100, width / 16) + 1;
+        s->pole[i].top = between(&rng, 0, height);
+    }
+    for (int c = 0; c < 3; c++)
+        s->tint[c] = (int)(leat__mix64((uint64_t)label * 3 + (uint64_t)c + 77) & 127) + 48 + between(&rng, 0, 56);
+    const int side = LEAT_MIN(height, width);
+    s->radius = LEAT_MAX(between(&rng, side / 4, side * 2 / 5), 1);
+    s->cx = between(&rng, width / 3, width * 2 / 3);
+    s->cy = between(&rng, height / 3, height * 2 / 3);
+    s->contrast = between(&rng, 50, 110);
+    s->texture = leat__rng_u64(&rng);
+}
+
+/* Whether (x, y), in units of 1/256 of the figure's radius around its centre, lies inside a shape. */
+static bool inside(int shape, int x, int y) {
+    const int ax = x < 0 ? -x : x, ay = y < 0 ? -y : y, r2 = x * x + y * y;
     switch (shape) {
-    case 0: return r2 < 256 * 256;                                    /* disc    */
-    case 1: return ax < 200 && ay < 200;                              /* square  */
-    case 2: return ax + ay < 256;                                     /* diamond */
-    case 3: return (ax < 70 && ay < 250) || (ay < 70 && ax < 250);    /* cross   */
-    case 4: return r2 < 256 * 256 && r2 > 150 * 150;                  /* ring    */
-    case 5: return y > -200 && y < 200 && 2 * ax < y + 200;           /* triangle */
-    case 6: return ax < 240 && (ay < 60 || (ay > 120 && ay < 200));   /* bars    */
-    case 7: return ay < 240 && (ax < 60 || (ax > 120 && ax < 200));   /* columns */
-    case 8: return ax < 230 && ay < 230 && (((x + 256) / 96 + (y + 256) / 96) & 1); /* chequers */
+    case 0: return r2 < 256 * 256;                                    /* disc         */
+    case 1: return ax < 200 && ay < 200;                              /* square       */
+    case 2: return ax + ay < 256;                                     /* diamond      */
+    case 3: return (ax < 70 && ay < 250) || (ay < 70 && ax < 250);    /* cross        */
+    case 4: return r2 < 256 * 256 && r2 > 150 * 150;                  /* ring         */
+    case 5: return y > -200 && y < 200 && 2 * ax < y + 200;           /* triangle     */
+    case 6: return ax < 240 && (ay < 60 || (ay > 120 && ay < 200));   /* bars         */
+    case 7: return ay < 240 && (ax < 60 || (ax > 120 && ax < 200));   /* columns      */
+    case 8: return ax < 240 && ay < 240 && (((x + 240) / 96 + (y + 240) / 96) & 1); /* chequers */
     default: return r2 < 256 * 256 && x * y > 0;                      /* two quarters */
     }
 }
 
-void leat__synth_paint(uint8_t *pixels, int height, int width, int channels, int label, uint64_t seed) {
-    enum { ROW_MAX = 8192 };
-    int noise[3][ROW_MAX];
-    leat__rng rng = leat__rng_at(seed, (uint64_t)label, 0, 0);
-    int ground[3], tint[3];
-    for (int c = 0; c < 3; c++) ground[c] = 40 + (int)leat__rng_below(&rng, 150);
-    /* The colour leans to the class too, so that some classes are easy. */
-    for (int c = 0; c < 3; c++)
-        tint[c] = (int)((leat__mix64((uint64_t)label * 3 + (uint64_t)c + 77) & 127) + 64 + leat__rng_below(&rng, 64));
-    const int short_side = LEAT_MAX(LEAT_MIN(height, width), 1);
-    const int radius = LEAT_MAX(short_side / 5 + (int)leat__rng_below(&rng, (uint64_t)short_side / 5 + 1), 1);
-    const int cx = width / 4 + (int)leat__rng_below(&rng, (uint64_t)width / 2 + 1);
-    const int cy = height / 4 + (int)leat__rng_below(&rng, (uint64_t)height / 2 + 1);
-    const uint64_t texture = leat__rng_u64(&rng);
-    for (int y = 0; y < height; y++) {
-        uint8_t *out = pixels + (size_t)y * (size_t)width * (size_t)channels;
-        for (int x_begin = 0; x_begin < width; x_begin += ROW_MAX) {
-            const int n = LEAT_MIN(width - x_begin, ROW_MAX);
-            for (int k = 0; k < 3; k++) memset(noise[k], 0, (size_t)n * sizeof(int));
-            noise_row(noise[0], n, y, 6, texture + (uint64_t)x_begin);     /* light and shade */
-            noise_row(noise[1], n, y, 3, texture + 1 + (uint64_t)x_begin); /* texture         */
-            noise_row(noise[2], n, y, 1, texture + 2 + (uint64_t)x_begin); /* grain           */
-            for (int x = 0; x < n; x++) {
-                const int64_t dx = (int64_t)(x_begin + x - cx) * 256 / radius, dy = (int64_t)(y - cy) * 256 / radius;
-                const bool in = inside(label % 10, dx, dy);
-                const int shade = (noise[0][x] - 128) / 2 + (noise[1][x] - 128) / (in ? 10 : 4) + (noise[2][x] - 128) / 10;
-                for (int c = 0; c < channels; c++) {
-                    const int v = (in ? tint[c % 3] : ground[c % 3]) + shade;
-                    out[(size_t)(x_begin + x) * (size_t)channels + (size_t)c] = (uint8_t)LEAT_CLAMP(v, 0, 255);
-                }
+/* Classes beyond the tenth have a pattern on their figure. */
+static int pattern_at(int pattern, int x, int y) {
+    switch (pattern) {
+    case 1: return (y & 63) < 20 ? -50 : 0;
+    case 2: return (x & 63) < 20 ? -50 : 0;
+    case 3: return ((x + y) & 63) < 20 ? 50 : 0;
+    default: return 0;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- layers */
+
+typedef struct block {
+    const scene *scene;
+    int x_begin, n;
+    int hill[HILLS][BLOCK];           /* where its ridge runs                                */
+    int16_t tone[2][3][BLOCK + 2];    /* layers of this row and the one above; one pixel of edge */
+    uint8_t rough[BLOCK];             /* how much texture there is                            */
+    noise octave[OCTAVES];
+    int16_t value[OCTAVES][BLOCK];
+    int16_t grain[BLOCK];
+} block;
+
+static void begin_block(block *b, const scene *s, int x_begin, int n) {
+    static const int shifts[OCTAVES] = {7, 6, 5, 3, 1};
+    b->scene = s;
+    b->x_begin = x_begin;
+    b->n = n;
+    for (int i = 0; i < OCTAVES; i++) noise_begin(&b->octave[i], s->texture + (uint64_t)i * 977, shifts[i], x_begin, n);
+    for (int i = 0; i < HILLS; i++) {
+        noise ridge, stones;
+        noise_begin(&ridge, s->texture + 31 + (uint64_t)i, 6, x_begin, n);
+        noise_begin(&stones, s->texture + 57 + (uint64_t)i, 3, x_begin, n);
+        noise_row(&ridge, b->value[0], 0);
+        noise_row(&stones, b->value[1], 0);
+        for (int x = 0; x < n; x++)
+            b->hill[i][x] = s->hill_top[i] + (b->value[0][x] * s->hill_high[i] >> 7) + (b->value[1][x] >> 5);
+    }
+}
+
+static void put_colour(int16_t tone[3][BLOCK + 2], int x, const int colour[3]) {
+    for (int c = 0; c < 3; c++) tone[c][x + EDGE] = (int16_t)colour[c];
+}
+
+static void paint_figure(block *b, int16_t tone[3][BLOCK + 2], int y) {
+    const scene *s = b->scene;
+    const int unit = (256 << 12) / s->radius; /* of 1/4096 */
+    const int dy = (int)((int64_t)(y - s->cy) * unit >> 12);
+    if (dy < -260 || dy > 260) return;
+    const int first = LEAT_MAX(s->cx - s->radius - b->x_begin, 0), last = LEAT_MIN(s->cx + s->radius - b->x_begin, b->n - 1);
+    for (int x = first; x <= last; x++) {
+        const int dx = (int)((int64_t)(b->x_begin + x - s->cx) * unit >> 12);
+        if (!inside(s->shape, dx, dy)) continue;
+        /* Lit from above on the left. */
+        const int light = -(dx + dy) / 12 + pattern_at(s->pattern, dx + 512, dy + 512);
+        for (int c = 0; c < 3; c++) tone[c][x + EDGE] = (int16_t)(s->tint[c] + light);
+        b->rough[x] = (uint8_t)(b->rough[x] / 3 + 20);
+    }
+}
+
+static void paint_layers(block *b, int16_t tone[3][BLOCK + 2], int y) {
+    const scene *s = b->scene;
+    const int down = y * 256 / LEAT_MAX(s->height, 1);
+    int sky[3];
+    for (int c = 0; c < 3; c++) sky[c] = s->sky[0][c] + ((s->sky[1][c] - s->sky[0][c]) * down >> 8);
+    for (int x = 0; x < b->n; x++) {
+        const int *colour = sky, base = b->value[ROUGH][x] + 128;
+        int rough = base / 5;
+        for (int i = 0; i < HILLS; i++)
+            if (y > b->hill[i][x]) colour = s->hill[i], rough = 40 + base * (i + 1) / 4;
+        put_colour(tone, x, colour);
+        b->rough[x] = (uint8_t)LEAT_MIN(rough, 255);
+    }
+    for (int i = 0; i < POLES; i++) {
+        const int at = s->pole[i].x + (y * s->pole[i].slant >> 8) - b->x_begin;
+        if (y < s->pole[i].top) continue;
+        for (int x = LEAT_MAX(at, 0); x < LEAT_MIN(at + s->pole[i].wide, b->n); x++) put_colour(tone, x, s->pole[i].colour);
+    }
+    paint_figure(b, tone, y);
+    for (int c = 0; c < 3; c++) tone[c][0] = tone[c][EDGE], tone[c][b->n + EDGE] = tone[c][b->n];
+}
+
+static void paint_block(block *b, uint8_t *pixels, int channels) {
+    const scene *s = b->scene;
+    for (int y = 0; y < s->height; y++) {
+        for (int i = 0; i < OCTAVES; i++) noise_row(&b->octave[i], b->value[i], y);
+        grain_row(b->grain, b->n, s->texture ^ leat__mix64((uint64_t)y * 65536 + (uint64_t)b->x_begin));
+        paint_layers(b, b->tone[y & 1], y);
+        if (y == 0) memcpy(b->tone[1], b->tone[0], sizeof b->tone[0]);
+        uint8_t *out = pixels + ((size_t)y * (size_t)s->width + (size_t)b->x_begin) * (size_t)channels;
+        int16_t shade[BLOCK];
+        for (int x = 0; x < b->n; x++)
+            shade[x] = (int16_t)((b->value[LIGHT][x] * s->contrast >> 8) + ((b->value[COARSE][x] + 2 * b->value[FINE][x]) * b->rough[x] >> 9) +
+                                 b->grain[x] * 5 / 8);
+        for (int c = 0; c < channels; c++) {
+            const int16_t *above = b->tone[~y & 1][c % 3], *here = b->tone[y & 1][c % 3];
+            const int warm = c % 3 == 0 ? 24 : c % 3 == 2 ? -24 : 0;
+            for (int x = 0; x < b->n; x++) {
+                const int soft = above[x] + 2 * above[x + 1] + above[x + 2] + here[x] + 2 * here[x + 1] + here[x + 2];
+                const int v = (soft >> 3) + shade[x] + (b->value[COLOUR][x] * warm >> 7);
+                out[(size_t)x * (size_t)channels + (size_t)c] = (uint8_t)LEAT_CLAMP(v, 0, 255);
             }
         }
+    }
+}
+
+void leat__synth_paint(uint8_t *pixels, int height, int width, int channels, int label, uint64_t seed) {
+    scene s;
+    block b;
+    make_scene(&s, height, width, label, seed);
+    for (int x = 0; x < width; x += BLOCK) {
+        begin_block(&b, &s, x, LEAT_MIN(width - x, BLOCK));
+        paint_block(&b, pixels, channels);
     }
 }
 

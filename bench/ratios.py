@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures leat against what the machine can do at best and prints one table in Markdown.
+
+    bench/ratios.py [--photos DIR] [--seconds 5] [--folder build/bench] [--leat build/release/cli/leat]
+
+Every line is one run of `leat bench --roofline`: the pipeline and a bare loop on the same bytes take turns, with the
+same number of threads, and the ratio is the median over the turns. The data is made once, with `leat synth` and
+`leat pack`, and kept in the folder; --photos takes pictures of your own instead.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTENSIONS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
+RAW = "parse image:bytes label:int64 | decode_raw image u8 | reshape image {0} {0} 3 | cast image f32 scale=1/255"
+
+
+def leat(options: argparse.Namespace, *words: str) -> str:
+    done = subprocess.run([options.leat, *words], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"ratios: `leat {words[0]}` failed with exit code {done.returncode}")
+    return done.stdout
+
+
+def once(folder: Path, make) -> Path:
+    """Makes a folder unless it is there whole."""
+    mark = folder.with_name(folder.name + ".done")
+    if not mark.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        print(f"ratios: making {folder}", file=sys.stderr, flush=True)
+        make()
+        mark.touch()
+    return folder
+
+
+def spread(source: Path, folder: Path, n: int) -> None:
+    """n pictures from fewer: the same files under many names, class by class."""
+    files = sorted(path for path in source.rglob("*") if path.suffix.lower() in EXTENSIONS)
+    if not files:
+        sys.exit(f"ratios: {source} has no pictures")
+    for i in range(n):
+        path = files[i % len(files)]
+        inside = path.relative_to(source).parts
+        place = folder / (inside[0] if len(inside) > 1 else "all") / f"{i:06}{path.suffix}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, place)
+        except OSError:  # another file system
+            shutil.copyfile(path, place)
+
+
+def bench(options: argparse.Namespace, spec: str, threads: int) -> dict:
+    print(f"ratios: {spec}, {threads} threads", file=sys.stderr, flush=True)
+    return json.loads(leat(options, "bench", spec, "--roofline", "--json", "--quiet", "--threads", str(threads),
+                           "--seconds", str(options.seconds), "--cache-dir", str(options.folder / "cache")))
+
+
+def first_batch(options: argparse.Namespace, spec: str) -> float:
+    """Seconds from opening to the first batch, by a new process each time; the first one makes the index."""
+    times = [json.loads(leat(options, "bench", spec, "--json", "--quiet", "--seconds", "0", "--cache-dir",
+                             str(options.folder / "cache")))["first_batch_s"] for _ in range(6)]
+    return statistics.median(times[1:])
+
+
+def machine() -> str:
+    name = "unknown processor"
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {len(os.sched_getaffinity(0))} cores"
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def pair(what: str, result: dict, wanted: str, ceiling: str) -> None:
+    row(what, result["threads"], f"{result['samples_per_s']:,.0f}/s", f"{result['roofline_samples_per_s']:,.0f}/s {ceiling}",
+        f"**{result['ratio']:.2f}**", wanted)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--photos", type=Path, help="a folder of pictures, one sub-folder a class")
+    parser.add_argument("--seconds", type=float, default=5, help="for each pipeline, and as long for its ceiling")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/bench", help="where data is kept")
+    parser.add_argument("--leat", default=os.environ.get("LEAT", str(ROOT / "build/release/cli/leat")))
+    options = parser.parse_args()
+    if not Path(options.leat).exists():
+        sys.exit(f"ratios: there is no {options.leat}: run make first")
+    if options.photos and not options.photos.is_dir():
+        sys.exit(f"ratios: there is no folder {options.photos}")
+    folder = options.folder
+    if options.photos:  # other pictures, other data
+        folder = options.folder = folder / ("of-" + str(options.photos.resolve()).strip("/").replace("/", "-"))
+    folder.mkdir(parents=True, exist_ok=True)
+
+    photos = options.photos or once(folder / "photos", lambda: leat(
+        options, "synth", str(folder / "photos"), "--images", "1000", "--classes", "10", "--seed", "1"))
+    some = once(folder / "some", lambda: spread(photos, folder / "some", 1000))
+    many = once(folder / "many", lambda: spread(photos, folder / "many", 10000))
+    raw256 = once(folder / "raw256", lambda: leat(options, "pack", str(some), str(folder / "raw256"), "--raw", "--size", "256x256"))
+    raw32 = once(folder / "raw32", lambda: leat(options, "pack", str(many), str(folder / "raw32"), "--raw", "--size", "32x32"))
+
+    augment = RAW.format(256) + " | random_brightness 0.2 | random_flip_left_right | batch 32"
+    lines = [
+        ("folder, decode, resize 224x224, batch 64", f"folder '{photos}' | decode | resize 224 224 | batch 64",
+         "at least 0.80", "bare libjpeg-turbo"),
+        ("raw 256x256x3 records, f32/255, brightness, flip, batch 32", f"tfrecord '{raw256}/*.tfrecord' | {augment}",
+         "at least 1.10", "memcpy"),
+        ("raw 32x32x3 records to f32, batch 128", f"tfrecord '{raw32}/*.tfrecord' | {RAW.format(32)} | batch 128",
+         "at least 0.60", "memcpy"),
+    ]
+    print(f"{machine()}; {options.photos.name if options.photos else 'leat synth'} pictures; "
+          f"{options.seconds:g} s for each pipeline and each ceiling\n")
+    row("pipeline", "threads", "leat", "ceiling on the same data", "ratio", "wanted")
+    print("|---|---|---|---|---|---|")
+    for number, (what, spec, wanted, ceiling) in enumerate(lines):
+        results = []
+        for threads in (1, 2):
+            results.append(bench(options, spec, threads))
+            pair(what, results[-1], wanted, ceiling)
+        if number == 0:
+            ours = results[1]["samples_per_s"] / results[0]["samples_per_s"]
+            theirs = results[1]["roofline_samples_per_s"] / results[0]["roofline_samples_per_s"]
+            row("the same: two threads against one", "2 / 1", f"{ours:.2f} times", f"{theirs:.2f} times",
+                f"**{results[1]['ratio'] / results[0]['ratio']:.2f}**", "at least 0.95")
+    seconds = first_batch(options, f"folder '{many}' | shuffle | decode | resize 224 224 | batch 64")
+    row("first batch of 64 from a folder of 10,000, index cached", len(os.sched_getaffinity(0)), f"{seconds * 1000:.0f} ms", "", "",
+        "at most 100 ms")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs of the command share. Verbs see the public headers only. */
+#ifndef LEAT_CLI_H
+#define LEAT_CLI_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "leat/leat.h"
+#include "leat/leat_tools.h"
+
+/* Exit codes: 0 good; 1 the work failed, or something was found bad; 2 the command line is wrong. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+typedef struct cli_verb {
+    const char *name;
+    const char *help; /* one line                                     */
+    const char *usage; /* the whole text of --help, with an example    */
+    int (*run)(int argc, char **argv); /* argv[0] is the verb                          */
+} cli_verb;
+
+extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index, cli_synth, cli_pack;
+
+/* opts.c: one table of options a verb, read with getopt_long. */
+typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;
+typedef struct cli_opt { /* ends with a NULL name                        */
+    const char *name;    /* "threads" for --threads                      */
+    char letter;         /* 't' for -t, 0 if none                        */
+    cli_opt_kind kind;
+    void *to;            /* bool *, int64_t *, double *, const char **, uint64_t * (bytes: 4GiB) */
+    int64_t min, max;    /* of CLI_INT; both 0 = any                     */
+} cli_opt;
+/* Reads options; *argc and *argv are left with the other words. Returns CLI_OK, or CLI_USAGE after a message, or -1
+ * after printing the help. */
+int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv);
+/* The options that every verb which opens a pipeline has: threads, seed, memory, on-error, slots, cache-dir, ... */
+typedef struct cli_feed_options {
+    int64_t threads, seed, slots, epochs;
+    uint64_t memory;
+    const char *on_error, *cache_dir;
+    bool synchronous, no_side_files, quiet, no_tune;
+} cli_feed_options;
+#define CLI_FEED_OPTIONS 11
+/* Appends them to a table at opts[n]; returns the new n. */
+int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n);
+/* CLI_OK, or CLI_USAGE after a message. */
+int cli_feed_config(const cli_feed_options *o, leat_config *config);
+
+/* "leat run: " and a message to stderr; returns code. */
+int cli_fail(const char *verb, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The message of err, with the pipeline text and a mark under the column if it has one. Returns CLI_FAILED, or
+ * CLI_USAGE for a mistake in the text. */
+int cli_fail_error(const char *verb, const leat_error *err, const char *spec_text);
+
+/* progress.c: a bar with rate and time left on a terminal, a plain line now and then otherwise. */
+typedef struct cli_progress {
+    const char *what;
+    bool quiet, terminal, shown;
+    double began, last;
+    uint64_t done, total;
+    char unit[16];
+} cli_progress;
+void cli_progress_begin(cli_progress *p, const char *what, const char *unit, uint64_t total, bool quiet);
+void cli_progress_update(cli_progress *p, uint64_t done, uint64_t total);
+/* Removes the bar. */
+void cli_progress_end(cli_progress *p);
+/* A leat_progress_fn whose user is a cli_progress; cancels when Ctrl-C was pressed. */
+int cli_on_progress(void *user, const char *what, uint64_t done, uint64_t total);
+/* A leat_log_fn: warnings and information to stderr. */
+void cli_on_log(void *user, int level, const char *message);
+/* Ctrl-C and SIGTERM: after cli_catch_signals cli_interrupted() tells whether one came; a second one ends the program. */
+void cli_catch_signals(void);
+bool cli_interrupted(void);
+
+/* print.c: numbers for people, JSON for programs; colours only on a terminal and without NO_COLOR. */
+const char *cli_count(uint64_t n);   /* 1,281,167   (one of several static buffers) */
+const char *cli_bytes(double bytes); /* 110 KB                                       */
+const char *cli_time(double seconds);
+const char *cli_bold(FILE *f), *cli_red(FILE *f), *cli_green(FILE *f), *cli_plain(FILE *f);
+double cli_now(void);
+/* A JSON string with quotes and escapes; invalid UTF-8 becomes U+FFFD. */
+void cli_json_string(FILE *f, const char *text);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli.h"
+
+typedef struct index_output {
+    cli_progress progress;
+    char place[4200];
+} index_output;
+
+static void on_log(void *user, int level, const char *message) {
+    index_output *out = user;
+    if (level == LEAT_LOG_INFO) snprintf(out->place, sizeof out->place, "%s", message);
+    else cli_on_log(&out->progress, level, message);
+}
+
+static int on_progress(void *user, const char *what, uint64_t done, uint64_t total) {
+    index_output *out = user;
+    return cli_on_progress(&out->progress, what, done, total);
+}
+
+static int run(int argc, char **argv) {
+    bool beside = false, quiet = false;
+    int64_t threads = 0;
+    const char *cache_dir = NULL;
+    const cli_opt opts[] = {
+        {"beside", 'b', CLI_FLAG, &beside, 0, 0},
+        {"threads", 't', CLI_INT, &threads, 0, 256},
+        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0},
+        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0},
+        {0},
+    };
+    const int rc = cli_options(&cli_index, opts, &argc, &argv);
+    if (rc) return rc < 0 ? CLI_OK : rc;
+    if (argc < 1) return cli_fail("index", CLI_USAGE, "which path? 'leat index --help' shows an example");
+    if (beside && cache_dir) return cli_fail("index", CLI_USAGE, "--beside or --cache-dir, not both");
+    index_output out = {0};
+    cli_catch_signals();
+    cli_progress_begin(&out.progress, "indexing", "", 0, quiet);
+    const leat_tool_config config = {.n_threads = (int)threads,
+                                     .cache_dir = cache_dir,
+                                     .log = on_log,
+                                     .progress = on_progress,
+                                     .user = &out};
+    uint64_t n = 0;
+    leat_error err;
+    const double began = cli_now();
+    const int failed = leat_index((const char *const *)argv, argc, beside, &n, &config, &err);
+    cli_progress_end(&out.progress);
+    if (failed < 0) return cli_fail_error("index", &err, NULL);
+    if (!quiet)
+        printf("%s %s indexed in %s, %s\n", cli_count(n), n == 1 ? "sample" : "samples",
+               cli_time(cli_now() - began), out.place);
+    return CLI_OK;
+}
+
+const cli_verb cli_index = {
+    .name = "index",
+    .help = "Make the index of a folder or of TFRecord files anew, and keep it",
+    .usage =
+        "Usage: leat index [OPTIONS] PATH...\n\n"
+        "An index lets a run begin at once: of a folder it holds the names and sizes of the images, of a "
+        "TFRecord\n"
+        "file where each record begins. leat makes one when it is missing or when the data has changed; this "
+        "makes\n"
+        "it anew, ahead of time, or beside the data, where everyone who reads the data finds it.\n\n"
+        "  -b, --beside         keep it beside the data, as .NAME.leatidx, and not in the cache directory\n"
+        "      --cache-dir DIR  where indexes are kept; default ~/.cache/leat\n"
+        "  -t, --threads N      default: all cores\n"
+        "  -q, --quiet          print nothing\n\n"
+        "Example:\n"
+        "  leat index photos/train 'data/train-*.tfrecord'\n",
+    .run = run,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat plan: what would run. */
+#include <stdlib.h>
+
+#include "opened.h"
+
+static int print_plan(cli_opened *on) {
+    const size_t n = leat_pipeline_plan(on->pipeline, NULL, 0);
+    char *text = malloc(n + 1);
+    if (!text) return cli_fail("plan", CLI_FAILED, "no memory");
+    leat_pipeline_plan(on->pipeline, text, n + 1);
+    for (const char *line = text; *line;) { /* the first word of a line is its title */
+        const char *end = line;
+        while (*end && *end != '\n') end++;
+        const int head = *line == ' ' || end - line < 10 ? 0 : 10;
+        printf("%s%.*s%s%.*s\n", head ? cli_bold(stdout) : "", head, line, head ? cli_plain(stdout) : "",
+               (int)(end - line) - head, line + head);
+        line = *end ? end + 1 : end;
+    }
+    free(text);
+    return CLI_OK;
+}
+
+static int run(int argc, char **argv) {
+    cli_opened on = {0};
+    cli_feed_options feed = {0};
+    cli_opt opts[CLI_FEED_OPTIONS + 1];
+    cli_feed_table(&feed, opts, 0);
+    int rc = cli_options(&cli_plan, opts, &argc, &argv);
+    if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
+    rc = cli_opened_text(&on, "plan", argc, argv);
+    if (rc == CLI_OK) rc = cli_feed_config(&feed, &on.config);
+    if (rc != CLI_OK) return rc;
+    cli_catch_signals();
+    feed.quiet = true; /* the first line of the plan says what the source is */
+    rc = cli_opened_open(&on, &feed);
+    if (rc == CLI_OK) rc = print_plan(&on);
+    cli_opened_close(&on);
+    return rc;
+}
+
+const cli_verb cli_plan = {
+    .name = "plan",
+    .help = "Show what a pipeline will do: steps, what was fused, shapes, memory.",
+    .usage =
+        "Usage: leat plan [OPTIONS] \"PIPELINE\"\n"
+        "\n"
+        "Opens the pipeline and prints what would run, without running it: the source, the order, every\n"
+        "step and what was fused into it, the fields of a sample, the batch, memory, threads and the seed.\n"
+        "\n"
+        "  -t, --threads N      workers (default: all cores this process may use)\n"
+        "  -m, --memory SIZE    byte budget, such as 2GiB (default: a quarter of what is available)\n"
+        "      --slots N        batches in memory at once (default: automatic)\n"
+        "  -s, --seed N         of everything random (default 0)\n"
+        "      --on-error WORD  raise, skip or replace\n"
+        "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
+        "      --no-side-files  neither read nor write indexes\n"
+        "\n"
+        "Example:\n"
+        "  leat plan \"folder photos/train | decode | resize 224 224 | normalize imagenet | batch 64\"\n",
+    .run = run,
+};

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat run: feeds a pipeline to a sink. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opened.h"
+#include "sink.h"
+
+enum { STATE_MAX = 4096, BAD_SHOWN = 10 };
+
+typedef struct running {
+    cli_opened on;
+    cli_feed_options feed;
+    int64_t batches;
+    const char *sink_word, *state;
+    cli_sink *sink;
+    double began;
+    uint64_t samples, n_batches; /* of this run */
+    int64_t left;                /* samples that this run will have, -1 = not known */
+} running;
+
+/* ------------------------------------------------------------------------------------------- state */
+
+/* 1 = the pipeline goes on from it, 0 = there is none yet, < 0 = it is unusable, after a message. */
+static int load_state(running *r) {
+    FILE *f = fopen(r->state, "rb");
+    if (!f && errno == ENOENT) return 0;
+    char text[STATE_MAX] = "";
+    const size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    const bool failed = !f || ferror(f);
+    if (failed) cli_fail("run", 0, "the state %s cannot be read: %s", r->state, strerror(errno));
+    if (f) fclose(f);
+    if (failed) return -1;
+    text[n] = 0;
+    text[strcspn(text, "\n")] = 0;
+    if (leat_pipeline_restore(r->on.pipeline, text, &r->on.err) == 0) return 1;
+    cli_fail("run", 0, "%s: %s; delete the file to begin anew", r->state, r->on.err.message);
+    return -1;
+}
+
+/* Beside its place, synced, renamed: whoever looks sees the old state or the new one. An empty text only
+ * tries. */
+static int write_state(const char *path, const char *text, size_t n) {
+    char part[4096];
+    if ((size_t)snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid()) >= sizeof part)
+        return cli_fail("run", CLI_FAILED, "the name of the state %.60s... is too long", path);
+    const int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool good = fd >= 0 && write(fd, text, n) == (ssize_t)n && (n == 0 || fsync(fd) == 0);
+    int why = errno;
+    if (fd >= 0 && close(fd) != 0 && good) good = false, why = errno;
+    if (good && n > 0 && rename(part, path) != 0) good = false, why = errno;
+    if (fd >= 0 && (!good || n == 0)) unlink(part);
+    return good ? CLI_OK
+                : cli_fail("run", CLI_FAILED, "the state %s cannot be written: %s", path, strerror(why));
+}
+
+static int save_state(running *r) {
+    char text[STATE_MAX];
+    leat_error err;
+    const int n = leat_pipeline_state(r->on.pipeline, text, sizeof text - 1, &err);
+    if (n < 0) return cli_fail_error("run", &err, r->on.text);
+    text[n] = '\n';
+    return write_state(r->state, text, (size_t)n + 1);
+}
+
+/* ------------------------------------------------------------------------------------------ batches */
+
+/* How many samples are still to come, guessed from the first batch: for the bar. */
+static void size_progress(running *r, const leat_batch *first) {
+    const int64_t epoch = leat_pipeline_samples(r->on.pipeline);
+    const int64_t epochs = r->feed.epochs < 0 ? -1 : r->feed.epochs ? r->feed.epochs : 1;
+    int64_t left = -1;
+    if (epoch > 0 && epochs > 0 && epoch < INT64_MAX / epochs)
+        left = epoch * epochs - (int64_t)first->epoch * epoch - (int64_t)first->step * first->n;
+    if (r->batches && (left < 0 || r->batches < left / first->n)) left = r->batches * first->n;
+    r->left = left;
+}
+
+/* A number for each batch that a run which goes on from a state does not use again. */
+static uint64_t number_of(const running *r, const leat_batch *batch) {
+    const int64_t length = leat_pipeline_length(r->on.pipeline);
+    if (batch->epoch == 0) return batch->step;
+    return length > 0 ? batch->epoch * (uint64_t)length + batch->step : r->n_batches;
+}
+
+static int feed_sink(running *r) {
+    int rc = CLI_OK;
+    while (rc == CLI_OK && !cli_interrupted() && !(r->batches && r->n_batches == (uint64_t)r->batches)) {
+        leat_batch batch;
+        const int got = leat_pipeline_next(r->on.pipeline, &batch, &r->on.err);
+        if (got == LEAT_END) break;
+        if (got < 0) return CLI_FAILED; /* told at the end, below the report */
+        if (r->n_batches == 0) size_progress(r, &batch);
+        rc = cli_sink_take(r->sink, &batch, number_of(r, &batch));
+        r->samples += (uint64_t)batch.n;
+        r->n_batches++;
+        leat_batch_release(&batch);
+        if (r->left >= 0 && r->samples > (uint64_t)r->left)
+            r->left = -1, r->on.progress.total = 0; /* the guess was wrong */
+        cli_progress_update(&r->on.progress, r->samples, r->left > 0 ? (uint64_t)r->left : 0);
+    }
+    return rc;
+}
+
+/* ------------------------------------------------------------------------------------------- report */
+
+static void report_bad(const running *r) {
+    leat_stats stats;
+    leat_bad bad;
+    leat_pipeline_stats(r->on.pipeline, &stats);
+    fprintf(stderr, "%s%s bad sample%s:%s\n", cli_red(stderr), cli_count(stats.bad_samples),
+            stats.bad_samples == 1 ? "" : "s", cli_plain(stderr));
+    uint64_t shown = 0;
+    for (; shown < BAD_SHOWN && leat_pipeline_bad(r->on.pipeline, shown, &bad) == 0; shown++)
+        fprintf(stderr, "  %s\n", bad.message);
+    if (shown < stats.bad_samples) fprintf(stderr, "  and %s more\n", cli_count(stats.bad_samples - shown));
+}
+
+static void report(const running *r) {
+    const double seconds = cli_now() - r->began;
+    if (r->feed.quiet) return;
+    fprintf(stderr, "%s%s samples%s in %s batch%s, %s: %s%s %s/s%s\n", cli_bold(stderr),
+            cli_count(r->samples), cli_plain(stderr), cli_count(r->n_batches), r->n_batches == 1 ? "" : "es",
+            cli_time(seconds), cli_bold(stderr), cli_rate(seconds > 0 ? (double)r->samples / seconds : 0),
+            r->on.images ? "images" : "samples", cli_plain(stderr));
+}
+
+/* ---------------------------------------------------------------------------------------------- run */
+
+static int interrupted(const running *r, bool saved) {
+    if (saved)
+        return cli_fail(
+            "run", CLI_INTERRUPTED,
+            "stopped after %s batches; the position is in %s: the same command goes on from there",
+            cli_count(r->n_batches), r->state);
+    return cli_fail("run", CLI_INTERRUPTED, "stopped after %s batches%s", cli_count(r->n_batches),
+                    r->state ? "" : "; with --state FILE the next run could go on from here");
+}
+
+static int run_all(running *r) {
+    int rc = cli_feed_config(&r->feed, &r->on.config);
+    if (rc == CLI_OK) rc = cli_sink_new(&r->sink, "run", r->sink_word);
+    if (rc == CLI_OK) rc = cli_opened_open(&r->on, &r->feed);
+    if (rc != CLI_OK) return rc == CLI_INTERRUPTED ? interrupted(r, false) : rc;
+
+    /* Hours of work should not end at a folder that cannot be written. */
+    if (r->state && write_state(r->state, "", 0) != CLI_OK) return CLI_FAILED;
+    const int restored = r->state ? load_state(r) : 0;
+    if (restored < 0) return CLI_FAILED;
+    r->began = cli_now();
+    cli_progress_begin(&r->on.progress, "feeding", r->on.images ? "images" : "samples", 0, r->feed.quiet);
+    rc = feed_sink(r);
+    cli_progress_end(&r->on.progress);
+    const bool raised = rc == CLI_FAILED && r->on.err.code < 0, stopped = cli_interrupted();
+    /* What the sink could not take is not behind us: the old state stays. */
+    if (rc == CLI_OK) rc = cli_sink_finish(r->sink);
+    const bool save = r->state && (rc == CLI_OK || raised);
+    const int saved = save ? save_state(r) : CLI_OK;
+    if (restored && r->n_batches == 0 && rc == CLI_OK && !stopped)
+        fprintf(stderr,
+                "nothing is left: %s is at the end; ask for more with --epochs, or delete it to begin anew\n",
+                r->state);
+    else if (r->n_batches > 0 || !raised) report(r);
+    /* The one that was raised is named by its error; those before it were left out or replaced. */
+    leat_bad bad;
+    if (leat_pipeline_bad(r->on.pipeline, 0, &bad) == 0 && !(raised && bad.sample == r->on.err.sample))
+        report_bad(r);
+    if (raised) cli_opened_fail(&r->on);
+    if (rc == CLI_OK) rc = saved;
+    return stopped && rc == CLI_OK ? interrupted(r, save) : rc;
+}
+
+static int run(int argc, char **argv) {
+    running r = {.sink_word = "null", .left = -1};
+    cli_opt opts[CLI_FEED_OPTIONS + 4] = {
+        {"batches", 'n', CLI_INT, &r.batches, 0, INT64_MAX},
+        {"sink", 0, CLI_TEXT, &r.sink_word, 0, 0},
+        {"state", 0, CLI_TEXT, &r.state, 0, 0},
+    };
+    cli_feed_table(&r.feed, opts, 3);
+    int rc = cli_options(&cli_run, opts, &argc, &argv);
+    if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
+    rc = cli_opened_text(&r.on, "run", argc, argv);
+    if (rc != CLI_OK) return rc;
+    cli_catch_signals();
+    rc = run_all(&r);
+    cli_sink_free(&r.sink);
+    cli_opened_close(&r.on);
+    return rc;
+}
+
+const cli_verb cli_run = {
+    .name = "run",
+    .help = "Feed a pipeline to a sink: nothing, a digest, the sample numbers, or .npy files.",
+    .usage =
+        "Usage: leat run [OPTIONS] \"PIPELINE\"\n"
+        "\n"
+        "Runs the pipeline and hands every batch to a sink.\n"
+        "\n"
+        "  -e, --epochs N       how often the data is gone through; -1: without end (default 1)\n"
+        "  -n, --batches N      stop after N batches\n"
+        "      --sink SINK      null     throws batches away (default)\n"
+        "                       digest   prints one digest over every byte of every batch, in order\n"
+        "                       ids      prints 'epoch step: number number ...' for each batch\n"
+        "                       npy:DIR  writes DIR/NNNNNN_field.npy, and _offsets.npy for ragged fields\n"
+        "      --state FILE     go on from FILE if it exists; the position is written to it at the end\n"
+        "                       and on Ctrl-C\n"
+        "      --on-error WORD  a bad sample: raise (default) stops, skip leaves it out, replace\n"
+        "                       takes another\n"
+        "  -t, --threads N      workers (default: all cores this process may use)\n"
+        "  -s, --seed N         of everything random (default 0)\n"
+        "  -m, --memory SIZE    byte budget, such as 2GiB (default: a quarter of what is available)\n"
+        "      --slots N        batches in memory at once (default: automatic)\n"
+        "      --no-tune        keep that number fixed\n"
+        "      --synchronous    no threads: everything in the caller, for debugging\n"
+        "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
+        "      --no-side-files  neither read nor write indexes\n"
+        "  -q, --quiet          errors and bad samples only\n"
+        "\n"
+        "Exit codes: 0 good, 1 an error was raised, 2 wrong command line, 130 stopped by Ctrl-C.\n"
+        "\n"
+        "Example:\n"
+        "  leat run \"folder photos/train | shuffle seed=7 | decode | resize 224 224 | batch 64\" --sink "
+        "digest\n",
+    .run = run,
+};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command line options, from a table. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { OPTS_MAX = 32, HELP = 1000, FIRST = 1001 };
+
+int cli_fail(const char *verb, int code, const char *fmt, ...) {
+    va_list args;
+    fflush(stdout);
+    fprintf(stderr, "%sleat %s:%s ", cli_red(stderr), verb, cli_plain(stderr));
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return code;
+}
+
+int cli_fail_error(const char *verb, const leat_error *err, const char *spec_text) {
+    cli_fail(verb, 0, "%s", err->message);
+    if (err->column > 0 && spec_text && strlen(spec_text) < 500 && !strpbrk(spec_text, "\n\t"))
+        fprintf(stderr, "  %s\n  %*s^\n", spec_text, err->column - 1, "");
+    return err->code == LEAT_ERR_SYNTAX ? CLI_USAGE : CLI_FAILED;
+}
+
+static bool read_int(const char *text, int64_t *out) {
+    char *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == 0;
+}
+
+static bool read_bytes(const char *text, uint64_t *out) {
+    static const struct {
+        const char *unit;
+        double factor;
+    } units[] = {{"", 1},          {"B", 1},          {"KB", 1e3},       {"MB", 1e6},        {"GB", 1e9},
+                 {"K", 1024},      {"M", 1048576},    {"G", 1073741824}, {"KiB", 1024},      {"MiB", 1048576},
+                 {"GiB", 1073741824}};
+    char *end;
+    const double x = strtod(text, &end);
+    if (end == text || !(x >= 0) || x > 1e18) return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].unit) == 0) return *out = (uint64_t)(x * units[i].factor), true;
+    return false;
+}
+
+static int set_option(const cli_verb *verb, const cli_opt *opt, const char *text) {
+    int64_t i;
+    char *end;
+    switch (opt->kind) {
+    case CLI_FLAG: *(bool *)opt->to = true; return CLI_OK;
+    case CLI_TEXT: *(const char **)opt->to = text; return CLI_OK;
+    case CLI_INT:
+        if (!read_int(text, &i)) return cli_fail(verb->name, CLI_USAGE, "--%s must be a whole number, not '%s'", opt->name, text);
+        if ((opt->min || opt->max) && (i < opt->min || i > opt->max))
+            return cli_fail(verb->name, CLI_USAGE, "--%s must lie between %" PRId64 " and %" PRId64 ", not %s", opt->name, opt->min,
+                            opt->max, text);
+        *(int64_t *)opt->to = i;
+        return CLI_OK;
+    case CLI_NUMBER:
+        *(double *)opt->to = strtod(text, &end);
+        if (end == text || *end || !(*(double *)opt->to >= 0) || *(double *)opt->to > 1e9)
+            return cli_fail(verb->name, CLI_USAGE, "--%s must be a number of at least 0, not '%s'", opt->name, text);
+        return CLI_OK;
+    case CLI_BYTES:
+        if (!read_bytes(text, opt->to))
+            return cli_fail(verb->name, CLI_USAGE, "--%s must be a size such as 512MiB or 4GB, not '%s'", opt->name, text);
+        return CLI_OK;
+    }
+    return CLI_OK;
+}
+
+int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv) {
+    struct option longs[OPTS_MAX + 2] = {{"help", no_argument, NULL, HELP}};
+    char shorts[2 * OPTS_MAX + 4] = ":h";
+    int n = 0;
+    size_t at = 2;
+    for (; opts[n].name && n < OPTS_MAX; n++) {
+        const int has = opts[n].kind == CLI_FLAG ? no_argument : required_argument;
+        longs[n + 1] = (struct option){opts[n].name, has, NULL, FIRST + n};
+        if (!opts[n].letter) continue;
+        shorts[at++] = opts[n].letter;
+        if (has) shorts[at++] = ':';
+    }
+    shorts[at] = 0;
+    opterr = 0;
+    optind = 1;
+    for (int c; (c = getopt_long(*argc, *argv, shorts, longs, NULL)) != -1;) {
+        if (c == HELP || c == 'h') {
+            fputs(verb->usage, stdout);
+            return -1;
+        }
+        if (c == ':')
+            return cli_fail(verb->name, CLI_USAGE, "%s needs a value: 'leat %s --help' explains it", (*argv)[optind - 1], verb->name);
+        const cli_opt *found = NULL;
+        for (int i = 0; i < n; i++)
+            if (c == FIRST + i || (c == opts[i].letter && opts[i].letter)) found = &opts[i];
+        if (!found)
+            return cli_fail(verb->name, CLI_USAGE, "there is no option %s: 'leat %s --help' lists them", (*argv)[optind - 1], verb->name);
+        const int rc = set_option(verb, found, optarg);
+        if (rc) return rc;
+    }
+    *argc -= optind;
+    *argv += optind;
+    return CLI_OK;
+}
+
+int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n) {
+    const cli_opt table[CLI_FEED_OPTIONS] = {
+        {"threads", 't', CLI_INT, &o->threads, 0, 256},
+        {"seed", 's', CLI_INT, &o->seed, 0, 0},
+        {"slots", 0, CLI_INT, &o->slots, 0, 1000},
+        {"epochs", 'e', CLI_INT, &o->epochs, -1, 1000000000},
+        {"memory", 'm', CLI_BYTES, &o->memory, 0, 0},
+        {"on-error", 0, CLI_TEXT, &o->on_error, 0, 0},
+        {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0},
+        {"synchronous", 0, CLI_FLAG, &o->synchronous, 0, 0},
+        {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0},
+        {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0},
+        {"no-tune", 0, CLI_FLAG, &o->no_tune, 0, 0},
+    };
+    memcpy(opts + n, table, sizeof table);
+    opts[n + CLI_FEED_OPTIONS] = (cli_opt){0};
+    return n + CLI_FEED_OPTIONS;
+}
+
+int cli_feed_config(const cli_feed_options *o, leat_config *config) {
+    *config = (leat_config){
+        .n_threads = (int)o->threads,
+        .n_slots = (int)o->slots,
+        .n_epochs = (int)o->epochs,
+        .seed = (uint64_t)o->seed,
+        .memory_max_bytes = o->memory,
+        .synchronous = o->synchronous,
+        .no_side_files = o->no_side_files,
+        .cache_dir = o->cache_dir,
+        .tune = o->no_tune ? -1 : 0,
+    };
+    static const char *const words[] = {"raise", "skip", "replace"};
+    for (int i = 0; o->on_error && i < 3; i++) {
+        if (strcmp(o->on_error, words[i]) == 0) {
+            config->on_error = i;
+            return CLI_OK;
+        }
+    }
+    if (!o->on_error) return CLI_OK;
+    fprintf(stderr, "leat: --on-error must be raise, skip or replace, not '%s'\n", o->on_error);
+    return CLI_USAGE;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat_index: makes indexes anew and keeps them. Opening a source does all of the work. */
+#include <limits.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "tools/tools.h"
+
+/* What is the use of an index that is not kept: here it is a failure, elsewhere a warning. */
+static int must_be_kept(const leat__source *source, leat_error *err) {
+    return source->warning[0] ? leat__fail(err, LEAT_ERR_IO, "%s", source->warning) : 0;
+}
+
+static int index_records(const leat__targets *targets, const leat__open_options *options, uint64_t *n_samples,
+                         leat_error *err) {
+    const char **paths = leat__alloc(LEAT_MEM_TOOL, targets->n * sizeof *paths);
+    if (!paths) return leat__fail_memory(err, targets->n * sizeof *paths, "file names");
+    int n = 0;
+    for (size_t i = 0; i < targets->n; i++)
+        if (targets->at[i].kind == LEAT_TARGET_RECORDS) paths[n++] = targets->at[i].path;
+    leat__source *source = NULL;
+    int rc = n > 0 ? leat__records_open(&source, paths, n, options, err) : 0;
+    if (rc == 0 && source) {
+        *n_samples += source->n_samples;
+        rc = must_be_kept(source, err);
+    }
+    leat__source_free(&source);
+    leat__free(paths);
+    return rc;
+}
+
+static void tell_place(const leat_tool_config *config, const leat__open_options *options) {
+    char folder[PATH_MAX], text[PATH_MAX + 64];
+    if (!config || !config->log) return;
+    if (options->beside)
+        snprintf(text, sizeof text, "kept beside the data, in hidden files that end in .leatidx");
+    else if (options->cache_dir) snprintf(text, sizeof text, "kept in %s/index", options->cache_dir);
+    else if (leat__cache_dir(folder, sizeof folder)) snprintf(text, sizeof text, "kept in %s/index", folder);
+    else return;
+    config->log(config->user, LEAT_LOG_INFO, text);
+}
+
+int leat_index(const char *const *paths, int n, int beside, uint64_t *n_samples,
+               const leat_tool_config *config, leat_error *err) {
+    uint64_t total = 0;
+    leat__error_clear(err);
+    if (!paths || n < 1) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_index: there is no path");
+    /* Opening keeps no index of what changed just now, within the grain of the file system's clock: here it is worth
+     * waiting for. */
+    nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
+    leat__open_options options = leat__tool_open_options(config);
+    if (options.no_side_files)
+        return leat__fail(err, LEAT_ERR_ARGUMENT,
+                          "leat_index: an index is a side file, and there may be none");
+    options.refresh = true;
+    options.beside = beside != 0;
+    leat__targets
+        targets; /* without labels: the index holds every image, and warnings are about keeping it */
+    LEAT_TRY(leat__targets_open(&targets, paths, n, LEAT_LABELS_NONE, &options, err));
+    int rc = 0;
+    for (size_t i = 0; i < targets.n && rc == 0; i++) {
+        const leat__target *target = &targets.at[i];
+        if (target->kind == LEAT_TARGET_FOLDER) {
+            total += target->source->n_samples;
+            rc = must_be_kept(target->source, err);
+        } else if (target->kind != LEAT_TARGET_RECORDS) {
+            rc = leat__target_refuse(target, "an index is of a folder or of TFRecord files", err);
+        } else if (target->compression != LEAT_COMPRESSION_NONE) {
+            rc = leat__target_refuse(target, "it is read as a stream and needs no index", err);
+        }
+    }
+    if (rc == 0) rc = index_records(&targets, &options, &total, err);
+    if (rc == 0) tell_place(config, &options);
+    leat__targets_free(&targets);
+    if (n_samples) *n_samples = total;
+    return rc;
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents say about names, arguments, files and texts is true of this build."""
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LEAT = os.environ.get("LEAT", ROOT / "build/release/cli/leat")
+TEXT = (ROOT / "docs/text.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "src/README.md", *sorted(ROOT.glob("docs/*.md")),
+         *sorted(ROOT.glob("src/*/README.md"))]
+
+
+def leat(*words: str) -> str:
+    done = subprocess.run([LEAT, *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_every_operation_is_described():
+    for op in json.loads(leat("ops", "--json")):
+        at = TEXT.find(f"**{op['name']}**")
+        assert at >= 0, f"docs/text.md does not describe {op['name']}"
+        paragraph = TEXT[at:].split("\n\n**", 1)[0].split("\n## ", 1)[0]
+        for arg in op["args"]:
+            described = re.search(rf"`[^`]*\b{arg['name']}\b[^`]*`", paragraph)
+            assert described, f"{op['name']}: docs/text.md does not describe {arg['name']}"
+            for word in arg["words"] or []:
+                assert word in paragraph, f"{op['name']}: docs/text.md does not describe {arg['name']}={word}"
+
+
+def example_texts() -> list[str]:
+    """Indented lines that begin with a source, with the lines after them that begin with a bar."""
+    words = "\n".join(page.read_text() for page in PAGES)
+    found = re.findall(r"^ {4}((?:synth|folder|tfrecord)\b.*\|.*(?:\n {6}\| .*)*)", words, re.M)
+    return [" ".join(text.split()) for text in found]
+
+
+@pytest.mark.parametrize("text", example_texts())
+def test_every_text_can_be_read(text, tmp_path):
+    """Those on made-up pictures are planned; of the others only the files may be missing."""
+    done = subprocess.run([LEAT, "plan", "--no-side-files", text], capture_output=True, text=True, cwd=tmp_path)
+    missing = re.search("cannot find|cannot open|no file|No such file", done.stderr)
+    assert done.returncode == 0 if text.startswith("synth") else missing, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_file_that_is_named_exists(page):
+    words = page.read_text()
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", words)
+    named = re.findall(r"`([\w./]+\.(?:c|h|py|md))`", words)
+    for path in links + named:
+        found = any((folder / path).exists() for folder in (ROOT, page.parent, ROOT / "include/leat", ROOT / "src"))
+        found = found or any(any(ROOT.glob(f"{folder}/**/{path}")) for folder in ("src", "tests", "cli"))
+        assert found, f"{name(page)} names {path}"
+
+
+def test_every_file_of_a_room_is_in_its_readme():
+    for readme in ROOT.glob("src/*/README.md"):
+        words = readme.read_text()
+        for path in sorted(readme.parent.rglob("*.[ch]")):
+            inside = path.relative_to(readme.parent).as_posix()
+            vector = path.parent.name == "x86" and "`x86/`" in words
+            assert vector or f"`{inside}`" in words, f"{name(readme)} lacks {inside}"

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""leat plan and leat ops."""
+import json
+import re
+
+KINDS = ["source", "order", "sample", "image", "batch"]
+TYPES = {"int", "number", "bool", "word", "text", "field", "dtype", "texts", "ints"}
+
+
+def test_plan(leat, pictures):
+    out = leat("plan", f"folder {pictures} | shuffle | decode | resize 224 224 | normalize imagenet layout=nchw | batch 8",
+               "--threads", 3, "--seed", 42, "--on-error", "skip").stdout
+    assert re.search(r"^source +folder .*: 23 images in 3 classes$", out, re.M)
+    assert re.search(r"^order +shuffle of all .*, seed 42; 23 samples an epoch$", out, re.M)
+    assert "decode, resize, normalize" in out and "channels first" in out
+    assert re.search(r"^sample +image f32 \(3, 224, 224\)\n +label i64 \(\)$", out, re.M)
+    assert re.search(r"^batch +8 samples, ", out, re.M)
+    assert re.search(r"^memory .*budget", out, re.M)
+    assert re.search(r"^work +3 threads", out, re.M)
+    assert re.search(r"^seed +42, bad samples: skip$", out, re.M)
+
+
+def test_plan_depends_on_the_processor_only_where_it_says_so(leat):
+    one = leat("plan", "synth 9 8 8 | batch 2", "-t", 2, "-m", "1GB", env={"LEAT_CPU_MASK": "0"}).stdout
+    assert "plain C kernels" in one
+    assert one == leat("plan", "synth 9 8 8 | batch 2", "-t", 2, "-m", "1GB").stdout.replace("AVX2", "plain C")
+
+
+def test_plan_of_nothing(leat):
+    assert leat("plan", code=2).stderr
+    assert leat("plan", "folder nowhere", code=1).stderr
+    assert "Example:" in leat("plan", "--help").stdout
+
+
+def test_ops_json(leat):
+    ops = json.loads(leat("ops", "--json").stdout)
+    names = [op["name"] for op in ops]
+    assert len(set(names)) == len(names)
+    assert {"folder", "tfrecord", "arrays", "synth", "shuffle", "repeat", "take", "skip", "shard", "parse", "decode_raw",
+            "reshape", "cast", "decode", "resize", "random_flip_left_right", "random_flip_up_down", "random_brightness",
+            "normalize", "batch", "prefetch"} <= set(names)
+    for op in ops:
+        assert set(op) == {"name", "kind", "help", "like", "random", "args"}
+        assert op["kind"] in KINDS and op["help"].endswith(".") and isinstance(op["random"], bool)
+        for arg in op["args"]:
+            assert set(arg) == {"name", "type", "default", "words", "min", "max", "named", "help"}
+            assert arg["type"] in TYPES and arg["help"] and isinstance(arg["named"], bool)
+            assert (arg["words"] is not None) == (arg["type"] == "word")
+            if arg["words"] and arg["default"]:
+                assert arg["default"] in arg["words"]
+    assert json.loads(leat("ops", "resize", "--json").stdout) == [op for op in ops if op["name"] == "resize"]
+
+
+def test_ops_table(leat):
+    out = leat("ops").stdout
+    for op in json.loads(leat("ops", "--json").stdout):
+        found = re.search(rf"^  {op['name']}\b(.*)\n((?: {{6,}}.*\n)+)", out, re.M)
+        assert found, op["name"]
+        signature = found[1] + found[2]
+        for arg in op["args"]:
+            assert arg["name"] in signature or arg["name"].upper() in signature
+            if arg["default"]:
+                assert f"[{arg['name']}={arg['default']}]" in signature
+        assert op["help"] in re.sub(r"\s+", " ", found[2])
+    assert all(len(line) <= 100 for line in out.splitlines())
+    heads = [line.split(":")[0] for line in out.splitlines() if re.match(r"[A-Z]\w+\b.*:|Batches", line)]
+    assert heads[:4] == ["Sources", "Order", "Fields", "Images"]
+
+
+def test_ops_of_one(leat):
+    for op in json.loads(leat("ops", "--json").stdout):
+        out = leat("ops", op["name"]).stdout
+        assert out.startswith(op["name"]) and op["like"] in out
+        for arg in op["args"]:
+            line = re.search(rf"^  {arg['name']}\b(.*(?:\n {{18}}.*)*)", out, re.M)
+            assert line and (arg["default"] is not None) == ("must be given" not in line[1])
+            assert arg["named"] == ("only as" in line[1])
+
+
+def test_ops_that_do_not_exist(leat):
+    assert "did you mean 'resize'?" in leat("ops", "resise", code=2).stderr
+    assert "there is no operation 'zzzzzz': 'leat ops' lists them" in leat("ops", "zzzzzz", code=2).stderr
+    assert leat("ops", "a", "b", code=2).stderr
