@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. Meson does the work; `make help` lists what there is.
 
-# The distribution's own tools: a python or meson first in PATH may lack the packages.
-MESON   ?= $(firstword $(wildcard /usr/bin/meson) meson)
-PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
-export NINJA ?= $(firstword $(wildcard /usr/bin/ninja) ninja)
+# The distribution's own tools: a python or meson first in PATH may lack the packages. They need not be there yet.
+MESON   ?= /usr/bin/meson
+PYTHON  ?= /usr/bin/python3
+export NINJA ?= /usr/bin/ninja
 PREFIX  ?= /usr/local
 SECONDS ?= 60
 TESTS   ?=
@@ -18,22 +18,25 @@ build: build/release/build.ninja ## the library and the command, optimised, in b
 	@if [ -x build/release/cli/leat ]; then echo "make: done; try build/release/cli/leat --help or make demo"; fi
 
 build/release/build.ninja:
-	@scripts/install-deps --check build
+	@scripts/install-deps build
 	@echo "make: configuring build/release"
 	@$(MESON) setup build/release >/dev/null || { cat build/release/meson-logs/meson-log.txt; exit 1; }
 
-demo: build ## makes a practice set, packs it, and measures both; under two minutes
+demo: build ## installs what is missing, makes a practice set, packs it, and measures both; under two minutes
 	@scripts/demo
 
-test: ## every test: release, address, undefined-behaviour and thread sanitizers, the command
+test: ## installs what is missing, runs every test: release, address, undefined-behaviour and thread sanitizers, the command
+	@scripts/install-deps
 	@echo "make: building and running the tests (TESTS='-k PATTERN' for some of them)"
 	@$(PYTHON) tests/run.py $(TESTS)
 
 test-long: ## the tests that take long: more mutations, soak, plain C kernels
+	@scripts/install-deps
 	@echo "make: building and running the long tests"
 	@$(PYTHON) tests/run.py --long --only long $(TESTS)
 
 style: ## the rules of the house: who includes whom, what lives where, formatting
+	@scripts/install-deps
 	@echo "make: checking the rules of the house"
 	@$(PYTHON) scripts/check_rooms.py
 

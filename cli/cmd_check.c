@@ -123,7 +123,7 @@ static int run(int argc, char **argv) {
 
 const cli_verb cli_check = {
     .name = "check",
-    .help = "Check every checksum, decode every image, and name what is bad",
+    .help = "Check every checksum, decode every image, and name what is bad.",
     .usage = "Usage: leat check [OPTIONS] PATH...\n\n"
              "Reads everything below the paths (folders of images, TFRecord files, patterns in quotes, "
              "images), checks\n"

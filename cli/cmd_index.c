@@ -54,7 +54,7 @@ static int run(int argc, char **argv) {
 
 const cli_verb cli_index = {
     .name = "index",
-    .help = "Make the index of a folder or of TFRecord files anew, and keep it",
+    .help = "Make the index of a folder or of TFRecord files anew, and keep it.",
     .usage =
         "Usage: leat index [OPTIONS] PATH...\n\n"
         "An index lets a run begin at once: of a folder it holds the names and sizes of the images, of a "

@@ -191,7 +191,7 @@ static int run(int argc, char **argv) {
 
 const cli_verb cli_info = {
     .name = "info",
-    .help = "Say what a folder, a TFRecord file or an image is: counts, classes, sizes, formats",
+    .help = "Say what a folder, a TFRecord file or an image is: counts, classes, sizes, formats.",
     .usage = "Usage: leat info [OPTIONS] PATH\n\n"
              "Says what PATH is: a folder of images, a TFRecord file, a pattern in quotes, an image. Counts "
              "and classes\n"

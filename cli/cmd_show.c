@@ -47,7 +47,7 @@ static int run(int argc, char **argv) {
 
 const cli_verb cli_show = {
     .name = "show",
-    .help = "Print the records of a TFRecord file: keys, kinds, counts, values",
+    .help = "Print the records of a TFRecord file: keys, kinds, counts, values.",
     .usage = "Usage: leat show [OPTIONS] FILE\n\n"
              "Prints records of a TFRecord file, GZIP and ZLIB ones too: of each tf.train.Example the keys, "
              "their kinds,\n"
