@@ -68,25 +68,24 @@ static int run(int argc, char **argv) {
 const cli_verb cli_synth = {
     .name = "synth",
     .help = "Make a labelled practice set of photo-like images.",
-    .usage = "Usage: leat synth [OPTIONS] DIR\n"
-             "\n"
-             "Paints pictures that are like photographs in what they cost to decode, one folder a class:\n"
-             "DIR/class_00/000000.jpg and so on. A small network can learn to tell the classes apart. The "
-             "same options give\n"
-             "the same files.\n"
-             "\n"
-             "  -n, --images N       how many (default 1000)\n"
-             "      --classes K      in how many classes (default 10)\n"
-             "      --size WxH       all of one size (default: different sizes around 500x375)\n"
-             "      --quality Q      of JPEG, 1 to 100 (default: between 90 and 96)\n"
-             "      --format WORD    jpeg or png (default jpeg)\n"
-             "  -s, --seed N         other pictures (default 0)\n"
-             "  -t, --threads N      (default: all cores this process may use)\n"
-             "      --force          also into a folder that is not empty; files of the same names are "
-             "overwritten\n"
-             "  -q, --quiet          no progress, no report\n"
-             "\n"
-             "Example:\n"
-             "  leat synth practice --images 3000 --classes 10\n",
+    .usage =
+        "Usage: leat synth [OPTIONS] DIR\n"
+        "\n"
+        "Paints pictures that are like photographs in what they cost to decode, one folder a class:\n"
+        "DIR/class_00/000000.jpg and so on. A small network can learn to tell the classes apart. The same\n"
+        "options give the same files.\n"
+        "\n"
+        "  -n, --images N       how many (default 1000)\n"
+        "      --classes K      in how many classes (default 10)\n"
+        "      --size WxH       all of one size (default: different sizes around 500x375)\n"
+        "      --quality Q      of JPEG, 1 to 100 (default: between 90 and 96)\n"
+        "      --format WORD    jpeg or png (default jpeg)\n"
+        "  -s, --seed N         other pictures (default 0)\n"
+        "  -t, --threads N      (default: all cores this process may use)\n"
+        "      --force          also into a folder that is not empty; same names are overwritten\n"
+        "  -q, --quiet          no progress, no report\n"
+        "\n"
+        "Example:\n"
+        "  leat synth practice --images 3000 --classes 10\n",
     .run = run,
 };

@@ -171,6 +171,7 @@ static int flush(leat__out *out, leat_error *err) {
 }
 
 int leat__out_write(leat__out *out, const void *bytes, size_t n, leat_error *err) {
+    if (n == 0) return 0; /* bytes may be NULL then */
     out->size += n;
     if (n >= OUT_BUFFER - out->pending) LEAT_TRY(flush(out, err));
     if (n >= OUT_BUFFER) return write_fully(out, bytes, n, err);
@@ -211,7 +212,8 @@ int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *
     char temporary[PATH_MAX];
     const char *slash = strrchr(path, '/');
     const int folder = slash ? (int)(slash - path) + 1 : 0;
-    const int used = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp-%ld-0", folder, path, path + folder, (long)getpid());
+    const int used = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp-%ld-0", folder, path, path + folder,
+                              (long)getpid());
     if (used < 0 || (size_t)used >= sizeof temporary) return fail_path(err, ENAMETOOLONG, "create", path);
     leat__out out = {.path = (char *)path, .temporary = temporary};
     out.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

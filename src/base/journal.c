@@ -16,7 +16,8 @@ static int fail_journal(leat_error *err, int sys, const char *verb, const char *
     return leat__fail_sys(err, code, sys, "cannot %s %s", verb, shown);
 }
 
-/* Opens and locks; 1 when the file was removed by its last holder in between, so that the lock is worth nothing. */
+/* Opens and locks; 1 when the file was removed by its last holder in between, so that the lock is worth
+ * nothing. */
 static int open_locked(leat__journal *journal, const char *path, leat_error *err) {
     struct stat held, named;
     journal->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);

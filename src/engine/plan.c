@@ -11,12 +11,12 @@
 #include "base/hash.h"
 
 int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) {
-    char what[850];
+    char what[850], shown[850];
     va_list args;
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    leat__fail(err, code, "column %d: %s: %s", use->column, use->op->name, what);
+    leat__fail(err, code, "column %d: %s: %s", use->column, use->op->name, leat__printable(shown, sizeof shown, what, strlen(what)));
     if (err) err->column = use->column;
     return code;
 }
@@ -139,7 +139,7 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
                     return leat__fail(err, LEAT_ERR_SHAPE, "field %s has too many values", out->field.name);
         }
         if (!leat__mul_size(count, out->item, &out->stride) || !leat__mul_size(out->stride, (size_t)plan->batch, &bytes) ||
-            !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
+            bytes > SIZE_MAX / 2 || !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
             return leat__fail(err, LEAT_ERR_SHAPE, "a batch of field %s has too many bytes", out->field.name);
         out->offset = total - LEAT_ALIGN_UP(bytes, (size_t)4096) - 4096;
     }

@@ -34,7 +34,7 @@ static int read_sizes(const leat__use *use, const char *text, size_t n, leat__pa
         const size_t len = comma ? (size_t)(comma - text) : n;
         int64_t size;
         snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(len, sizeof part - 1), text);
-        if (out->ndim == LEAT_NDIM_MAX - 1 || !leat__parse_int(part, &size) || size < 0)
+        if (out->ndim == LEAT_NDIM_MAX - 1 || !leat__parse_int(part, &size) || size < 0 || (comma && len + 1 == n))
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "'%s' is no size: a shape is [28,28], [*] or [*100]", part);
         out->shape[out->ndim++] = size;
         text += len + (comma != NULL);
@@ -185,6 +185,7 @@ int leat__plan_reshape(leat__planner *planner, const leat__use *use, leat_error 
     leat__plan_close_pass(planner, at);
     leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_RESHAPE, LEAT_STAGE_TRANSFORM, at, err);
     if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    const int64_t have = field->info.ragged ? -1 : product(field->info.shape, field->info.ndim);
     int64_t known = 1;
     int open = -1;
     for (int i = 0; i < shape->n; i++) {
@@ -196,6 +197,11 @@ int leat__plan_reshape(leat__planner *planner, const leat__use *use, leat_error 
     }
     step->as.reshape.ndim = field->info.ndim = shape->n;
     field->info.ragged = 0;
+    if (have < 0) return 0; /* only the data knows */
+    if (open >= 0 ? known == 0 || have % known != 0 : have != known)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s has %" PRId64 " values, the shape has %s%" PRId64, field->info.name,
+                               have, open >= 0 ? "a multiple of " : "", known);
+    if (open >= 0) field->info.shape[open] = have / known;
     return 0;
 }
 

@@ -30,12 +30,12 @@ typedef struct lexer {
 
 static int fail_at(leat_error *err, int code, int column, const char *fmt, ...) LEAT_PRINTF(4, 5);
 static int fail_at(leat_error *err, int code, int column, const char *fmt, ...) {
-    char what[800];
+    char what[800], shown[800];
     va_list args;
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    leat__fail(err, code, "column %d: %s", column, what);
+    leat__fail(err, code, "column %d: %s", column, leat__printable(shown, sizeof shown, what, strlen(what)));
     if (err) err->column = column;
     return code;
 }

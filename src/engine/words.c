@@ -153,6 +153,7 @@ bool leat__parse_number(const char *text, double *out) {
         if (!parse_decimal(&text, &divisor) || divisor == 0) return false;
     }
     if (*text) return false;
-    *out = (negative ? -value : value) / divisor;
-    return true;
+    value /= divisor;
+    *out = negative ? -value : value;
+    return value <= 1.7976931348623157e308; /* a quotient can be too large as well */
 }

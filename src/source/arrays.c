@@ -85,6 +85,9 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
         return leat__fail(err, LEAT_ERR_SHAPE, "array %s: needs 1 to %d axes, has %d", a->name, LEAT_NDIM_MAX, a->ndim);
     if (strlen(a->name) >= sizeof self->base.field[0].name)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "array name %.70s... is longer than 63 bytes", a->name);
+    for (int k = 0; k < i; k++)
+        if (strcmp(a->name, self->array[k].name) == 0)
+            return leat__fail(err, LEAT_ERR_ARGUMENT, "two arrays have the name %s", a->name);
     const int64_t n = a->shape[0];
     if (a->dtype == LEAT_DTYPE_BYTES && !a->offsets)
         return leat__fail(err, LEAT_ERR_TYPE, "array %s: bytes need offsets (n + 1 of them)", a->name);
@@ -109,8 +112,11 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     self->slice_bytes[i] = bytes;
     if (a->offsets) {
         bytes = 0;
-        for (int64_t k = 0; k < n; k++)
+        for (int64_t k = 0; k < n; k++) {
+            if (a->offsets[k] < 0 || a->offsets[k + 1] < a->offsets[k])
+                return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRId64, a->name, k);
             bytes = LEAT_MAX(bytes, (size_t)(a->offsets[k + 1] - a->offsets[k]) * leat_dtype_size(a->dtype));
+        }
         const int64_t any = -1;
         leat__source_field(&self->base, a->name, a->dtype, 1, &any)->ragged = 1;
     } else {
@@ -119,6 +125,7 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     self->base.bytes_max = LEAT_MAX(self->base.bytes_max, bytes);
     const int64_t facts[] = {a->dtype, a->ndim, n, (int64_t)bytes};
     *fingerprint = leat__hash(facts, sizeof facts, leat__hash(a->name, strlen(a->name), *fingerprint));
+    *fingerprint = leat__hash(a->shape, (size_t)a->ndim * sizeof a->shape[0], *fingerprint);
     return 0;
 }
 

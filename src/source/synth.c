@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures made up on the spot: for practice sets, benchmarks and tests. A landscape (sky, three ranges of hills, some
- * poles) with one large figure in front of it. Photo-like in what costs a decoder time: smooth and rough areas, soft edges,
- * detail at several scales, grain. Labelled so that a small network can learn them: the class decides the figure's shape,
- * its pattern and the colour that it leans to. Integer arithmetic only, so they are the same everywhere.
+/* Pictures made up on the spot: for practice sets, benchmarks and tests. A landscape (sky, three ranges of
+ * hills, some poles) with one large figure in front of it. Photo-like in what costs a decoder time: smooth
+ * and rough areas, soft edges, detail at several scales, grain. Labelled so that a small network can learn
+ * them: the class decides the figure's shape, its pattern and the colour that it leans to. Integer arithmetic
+ * only, so they are the same everywhere.
  *
  * A picture is painted in blocks of columns, row by row:
  *
@@ -23,8 +24,8 @@ enum { LIGHT, COLOUR, ROUGH, COARSE, FINE, OCTAVES };
 
 typedef struct noise {
     uint64_t seed;
-    int shift, x_begin, n;    /* of the block                                  */
-    int row;                  /* of the lattice, that corner[0] holds; -1 none */
+    int shift, x_begin, n; /* of the block                                  */
+    int row;               /* of the lattice, that corner[0] holds; -1 none */
     int16_t corner[2][BLOCK / 2 + 4];
 } noise;
 
@@ -49,7 +50,8 @@ static void fill_corners(const noise *self, int16_t *corner, int row) {
 static void noise_row(noise *self, int16_t *row, int y) {
     const int shift = self->shift, cell = 1 << shift, lattice = y >> shift, fy = y & (cell - 1);
     if (lattice != self->row) {
-        if (lattice == self->row + 1 && self->row >= 0) memcpy(self->corner[0], self->corner[1], sizeof self->corner[0]);
+        if (lattice == self->row + 1 && self->row >= 0)
+            memcpy(self->corner[0], self->corner[1], sizeof self->corner[0]);
         else fill_corners(self, self->corner[0], lattice);
         fill_corners(self, self->corner[1], lattice + 1);
         self->row = lattice;
@@ -67,7 +69,8 @@ static void noise_row(noise *self, int16_t *row, int y) {
 static void grain_row(int16_t *row, int n, uint64_t key) {
     for (int x = 0; x < n; x += 8) {
         uint64_t bits = leat__mix64(key + (uint64_t)x * UINT64_C(0x9e3779b97f4a7c15));
-        for (int i = x; i < LEAT_MIN(x + 8, n); i++, bits >>= 8) row[i] = (int16_t)((int)(bits & 15) + (int)(bits >> 4 & 15) - 15);
+        for (int i = x; i < LEAT_MIN(x + 8, n); i++, bits >>= 8)
+            row[i] = (int16_t)((int)(bits & 15) + (int)(bits >> 4 & 15) - 15);
     }
 }
 
@@ -114,7 +117,8 @@ static void make_scene(scene *s, int height, int width, int label, uint64_t seed
         s->pole[i].top = between(&rng, 0, height);
     }
     for (int c = 0; c < 3; c++)
-        s->tint[c] = (int)(leat__mix64((uint64_t)label * 3 + (uint64_t)c + 77) & 127) + 48 + between(&rng, 0, 56);
+        s->tint[c] =
+            (int)(leat__mix64((uint64_t)label * 3 + (uint64_t)c + 77) & 127) + 48 + between(&rng, 0, 56);
     const int side = LEAT_MIN(height, width);
     s->radius = LEAT_MAX(between(&rng, side / 4, side * 2 / 5), 1);
     s->cx = between(&rng, width / 3, width * 2 / 3);
@@ -127,16 +131,16 @@ static void make_scene(scene *s, int height, int width, int label, uint64_t seed
 static bool inside(int shape, int x, int y) {
     const int ax = x < 0 ? -x : x, ay = y < 0 ? -y : y, r2 = x * x + y * y;
     switch (shape) {
-    case 0: return r2 < 256 * 256;                                    /* disc         */
-    case 1: return ax < 200 && ay < 200;                              /* square       */
-    case 2: return ax + ay < 256;                                     /* diamond      */
-    case 3: return (ax < 70 && ay < 250) || (ay < 70 && ax < 250);    /* cross        */
-    case 4: return r2 < 256 * 256 && r2 > 150 * 150;                  /* ring         */
-    case 5: return y > -200 && y < 200 && 2 * ax < y + 200;           /* triangle     */
-    case 6: return ax < 240 && (ay < 60 || (ay > 120 && ay < 200));   /* bars         */
-    case 7: return ay < 240 && (ax < 60 || (ax > 120 && ax < 200));   /* columns      */
+    case 0: return r2 < 256 * 256;                                                  /* disc         */
+    case 1: return ax < 200 && ay < 200;                                            /* square       */
+    case 2: return ax + ay < 256;                                                   /* diamond      */
+    case 3: return (ax < 70 && ay < 250) || (ay < 70 && ax < 250);                  /* cross        */
+    case 4: return r2 < 256 * 256 && r2 > 150 * 150;                                /* ring         */
+    case 5: return y > -200 && y < 200 && 2 * ax < y + 200;                         /* triangle     */
+    case 6: return ax < 240 && (ay < 60 || (ay > 120 && ay < 200));                 /* bars         */
+    case 7: return ay < 240 && (ax < 60 || (ax > 120 && ax < 200));                 /* columns      */
     case 8: return ax < 240 && ay < 240 && (((x + 240) / 96 + (y + 240) / 96) & 1); /* chequers */
-    default: return r2 < 256 * 256 && x * y > 0;                      /* two quarters */
+    default: return r2 < 256 * 256 && x * y > 0;                                    /* two quarters */
     }
 }
 
@@ -155,9 +159,9 @@ static int pattern_at(int pattern, int x, int y) {
 typedef struct block {
     const scene *scene;
     int x_begin, n;
-    int hill[HILLS][BLOCK];           /* where its ridge runs                                */
-    int16_t tone[2][3][BLOCK + 2];    /* layers of this row and the one above; one pixel of edge */
-    uint8_t rough[BLOCK];             /* how much texture there is                            */
+    int hill[HILLS][BLOCK];        /* where its ridge runs                                */
+    int16_t tone[2][3][BLOCK + 2]; /* layers of this row and the one above; one pixel of edge */
+    uint8_t rough[BLOCK];          /* how much texture there is                            */
     noise octave[OCTAVES];
     int16_t value[OCTAVES][BLOCK];
     int16_t grain[BLOCK];
@@ -168,7 +172,8 @@ static void begin_block(block *b, const scene *s, int x_begin, int n) {
     b->scene = s;
     b->x_begin = x_begin;
     b->n = n;
-    for (int i = 0; i < OCTAVES; i++) noise_begin(&b->octave[i], s->texture + (uint64_t)i * 977, shifts[i], x_begin, n);
+    for (int i = 0; i < OCTAVES; i++)
+        noise_begin(&b->octave[i], s->texture + (uint64_t)i * 977, shifts[i], x_begin, n);
     for (int i = 0; i < HILLS; i++) {
         noise ridge, stones;
         noise_begin(&ridge, s->texture + 31 + (uint64_t)i, 6, x_begin, n);
@@ -189,7 +194,8 @@ static void paint_figure(block *b, int16_t tone[3][BLOCK + 2], int y) {
     const int unit = (256 << 12) / s->radius; /* of 1/4096 */
     const int dy = (int)((int64_t)(y - s->cy) * unit >> 12);
     if (dy < -260 || dy > 260) return;
-    const int first = LEAT_MAX(s->cx - s->radius - b->x_begin, 0), last = LEAT_MIN(s->cx + s->radius - b->x_begin, b->n - 1);
+    const int first = LEAT_MAX(s->cx - s->radius - b->x_begin, 0),
+              last = LEAT_MIN(s->cx + s->radius - b->x_begin, b->n - 1);
     for (int x = first; x <= last; x++) {
         const int dx = (int)((int64_t)(b->x_begin + x - s->cx) * unit >> 12);
         if (!inside(s->shape, dx, dy)) continue;
@@ -216,7 +222,8 @@ static void paint_layers(block *b, int16_t tone[3][BLOCK + 2], int y) {
     for (int i = 0; i < POLES; i++) {
         const int at = s->pole[i].x + (y * s->pole[i].slant >> 8) - b->x_begin;
         if (y < s->pole[i].top) continue;
-        for (int x = LEAT_MAX(at, 0); x < LEAT_MIN(at + s->pole[i].wide, b->n); x++) put_colour(tone, x, s->pole[i].colour);
+        for (int x = LEAT_MAX(at, 0); x < LEAT_MIN(at + s->pole[i].wide, b->n); x++)
+            put_colour(tone, x, s->pole[i].colour);
     }
     paint_figure(b, tone, y);
     for (int c = 0; c < 3; c++) tone[c][0] = tone[c][EDGE], tone[c][b->n + EDGE] = tone[c][b->n];
@@ -232,13 +239,15 @@ static void paint_block(block *b, uint8_t *pixels, int channels) {
         uint8_t *out = pixels + ((size_t)y * (size_t)s->width + (size_t)b->x_begin) * (size_t)channels;
         int16_t shade[BLOCK];
         for (int x = 0; x < b->n; x++)
-            shade[x] = (int16_t)((b->value[LIGHT][x] * s->contrast >> 8) + ((b->value[COARSE][x] + 2 * b->value[FINE][x]) * b->rough[x] >> 9) +
+            shade[x] = (int16_t)((b->value[LIGHT][x] * s->contrast >> 8) +
+                                 ((b->value[COARSE][x] + 2 * b->value[FINE][x]) * b->rough[x] >> 9) +
                                  b->grain[x] * 5 / 8);
         for (int c = 0; c < channels; c++) {
             const int16_t *above = b->tone[~y & 1][c % 3], *here = b->tone[y & 1][c % 3];
             const int warm = c % 3 == 0 ? 24 : c % 3 == 2 ? -24 : 0;
             for (int x = 0; x < b->n; x++) {
-                const int soft = above[x] + 2 * above[x + 1] + above[x + 2] + here[x] + 2 * here[x + 1] + here[x + 2];
+                const int soft =
+                    above[x] + 2 * above[x + 1] + above[x + 2] + here[x] + 2 * here[x + 1] + here[x + 2];
                 const int v = (soft >> 3) + shade[x] + (b->value[COLOUR][x] * warm >> 7);
                 out[(size_t)x * (size_t)channels + (size_t)c] = (uint8_t)LEAT_CLAMP(v, 0, 255);
             }
@@ -268,7 +277,8 @@ static int read_made(const leat__source *source, leat__reader *reader, uint64_t 
     if (!leat__buf_reserve(&reader->extra, bytes + sizeof(int64_t) + LEAT_MEM_PAD))
         return leat__fail_memory(err, bytes, "a synthetic picture");
     const int64_t label = (int64_t)(sample % (uint64_t)o->n_classes);
-    leat__synth_paint(reader->extra.data, o->height, o->width, o->channels, (int)label, leat__mix64(o->seed) ^ sample);
+    leat__synth_paint(reader->extra.data, o->height, o->width, o->channels, (int)label,
+                      leat__mix64(o->seed) ^ sample);
     uint8_t *label_at = reader->extra.data + LEAT_ALIGN_UP(bytes, (size_t)8);
     memcpy(label_at, &label, sizeof label);
     values[0] = (leat__value){.data = reader->extra.data,
@@ -299,10 +309,11 @@ int leat__synth_open(leat__source **out, const leat__synth_options *options, lea
     leat__source_field(base, "image", LEAT_DTYPE_U8, 3, shape);
     leat__source_field(base, "label", LEAT_DTYPE_I64, 0, NULL);
     base->bytes_max = (size_t)options->height * (size_t)options->width * (size_t)options->channels;
-    const uint64_t facts[] = {options->n, options->seed, (uint64_t)options->n_classes, base->bytes_max};
+    const uint64_t facts[] = {options->n,                   options->seed,           (uint64_t)options->n_classes, (uint64_t)options->height,
+                              (uint64_t)options->width, (uint64_t)options->channels};
     base->fingerprint = leat__hash(facts, sizeof facts, 0);
-    snprintf(base->title, sizeof base->title, "%" PRIu64 " synthetic pictures %dx%dx%d in %d classes", options->n,
-             options->height, options->width, options->channels, options->n_classes);
+    snprintf(base->title, sizeof base->title, "%" PRIu64 " synthetic pictures %dx%dx%d in %d classes",
+             options->n, options->height, options->width, options->channels, options->n_classes);
     *out = base;
     return 0;
 }

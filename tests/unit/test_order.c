@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* order/: permutations that miss nothing and favour nobody, and chains of verbs against a list that is really cut,
+ * repeated and shuffled. */
+#include "unit/testing.h"
+
+#include "order/order.h"
+
+/* ------------------------------------------------------------------------------------ permutations */
+
+static void test_table_is_bijection(void **state) {
+    (void)state;
+    static uint16_t table[LEAT_PERMUTE_TABLE_MAX];
+    static uint8_t seen[LEAT_PERMUTE_TABLE_MAX];
+    for (uint32_t n = 1; n <= LEAT_PERMUTE_TABLE_MAX; n = n < 300 ? n + 1 : n < 1000 ? 1000 : n < 65535 ? 65535 : n + 1) {
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            memset(seen, 0, n);
+            leat__permute_table(table, n, leat__rng_at(seed, 0, 0, 1));
+            for (uint32_t i = 0; i < n; i++) {
+                assert_true(table[i] < n);
+                seen[table[i]]++;
+            }
+            for (uint32_t i = 0; i < n; i++) assert_int_equal(seen[i], 1);
+        }
+    }
+}
+
+static void check_cipher(uint64_t n, uint64_t key, uint8_t *seen) {
+    memset(seen, 0, n);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t x = leat__permute_cipher(i, n, key);
+        if (x >= n || seen[x]++) fail_msg("n %" PRIu64 ": %" PRIu64 " again or too large", n, x);
+    }
+}
+
+static void test_cipher_is_bijection(void **state) {
+    (void)state;
+    static uint8_t seen[1000000];
+    static const uint64_t sizes[] = {1000, 65535, 65536, 65537, 99999, 131072, 131073, 1000000};
+    for (uint64_t n = 1; n <= 300; n++)
+        for (uint64_t key = 0; key < 5; key++) check_cipher(n, leat__mix64(key), seen);
+    for (size_t i = 0; i < LEAT_COUNT(sizes); i++) check_cipher(sizes[i], leat__mix64(i), seen);
+    /* Sizes that no table could hold: in range, and no two of many neighbours meet. */
+    for (int bits = 33; bits <= 64; bits++) {
+        const uint64_t n = (UINT64_C(1) << (bits - 1)) + 12345;
+        uint64_t got[200];
+        for (int i = 0; i < 200; i++) {
+            got[i] = leat__permute_cipher((uint64_t)i, n, 42);
+            assert_true(got[i] < n);
+            for (int k = 0; k < i; k++) assert_true(got[i] != got[k]);
+        }
+    }
+}
+
+/* Chi-square of counts that should be equal, in standard deviations from what chance gives. */
+static double unfairness(const uint32_t *count, size_t n, double expected) {
+    double chi2 = 0;
+    for (size_t i = 0; i < n; i++) chi2 += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
+    const double free = (double)n - 1;
+    return (chi2 - free) / __builtin_sqrt(2 * free);
+}
+
+static uint32_t permutation_number(const uint64_t *p, uint32_t n) {
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t smaller = 0;
+        for (uint32_t k = i + 1; k < n; k++) smaller += p[k] < p[i];
+        number = number * (n - i) + smaller;
+    }
+    return number;
+}
+
+/* Through a whole order, so that the keys are those of real runs: seeds and epochs that count up. */
+static void test_small_orders_are_fair(void **state) {
+    (void)state;
+    static const uint32_t factorial[] = {1, 1, 2, 6, 24, 120};
+    for (uint32_t n = 2; n <= 5; n++) {
+        uint32_t count[120] = {0};
+        const uint32_t each = 400, runs = each * factorial[n];
+        for (uint32_t run = 0; run < runs; run++) {
+            leat__order order = {0};
+            leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .seed = run / 20, .op = 2, .reshuffle = true}, NULL);
+            leat__order_set_source(&order, n);
+            assert_int_equal(leat__order_allocate(&order, NULL), 0);
+            uint64_t p[5];
+            for (uint32_t i = 0; i < n; i++) p[i] = leat__order_map(&order, run % 20, i).sample;
+            count[permutation_number(p, n)]++;
+            leat__order_free(&order);
+        }
+        assert_true(unfairness(count, factorial[n], each) < 5);
+    }
+}
+
+/* Each value at each place equally often: counted in `bins` by `bins` cells. */
+static double place_unfairness(uint64_t n, uint32_t bins, uint32_t runs, bool cipher) {
+    uint32_t *count = calloc((size_t)bins * bins, sizeof *count);
+    uint16_t *table = malloc(LEAT_PERMUTE_TABLE_MAX * sizeof *table);
+    for (uint32_t run = 0; run < runs; run++) {
+        leat__rng rng = leat__rng_at(run, 7, 0, 2);
+        if (!cipher) leat__permute_table(table, (uint32_t)n, rng);
+        const uint64_t key = leat__rng_u64(&rng), per_bin = n / bins;
+        for (uint32_t b = 0; b < bins; b++) {
+            const uint64_t at = b * per_bin; /* one place of each bin keeps the counts independent enough */
+            const uint64_t x = cipher ? leat__permute_cipher(at, n, key) : table[at];
+            count[(size_t)b * bins + LEAT_MIN(x * bins / n, bins - 1)]++;
+        }
+    }
+    const double result = unfairness(count, (size_t)bins * bins, (double)runs / bins);
+    free(count);
+    free(table);
+    return result;
+}
+
+static void test_places_are_fair(void **state) {
+    (void)state;
+    assert_true(place_unfairness(16, 16, 20000, false) < 5);
+    assert_true(place_unfairness(1000, 100, 10000, false) < 5);
+    assert_true(place_unfairness(70000, 70, 20000, true) < 5);
+    assert_true(place_unfairness(16, 16, 20000, true) < 5);
+    assert_true(place_unfairness(UINT64_C(1) << 40, 64, 20000, true) < 5);
+}
+
+/* Neighbours do not stay together: distances between successors are spread. */
+static void test_cipher_separates_neighbours(void **state) {
+    (void)state;
+    enum { N = 70000, BINS = 50 };
+    uint32_t count[BINS] = {0};
+    for (uint64_t key = 0; key < 3; key++)
+        for (uint64_t i = 0; i + 1 < N; i++) {
+            const uint64_t a = leat__permute_cipher(i, N, leat__mix64(key)), b = leat__permute_cipher(i + 1, N, leat__mix64(key));
+            count[(b + N - a) % N * BINS / N]++;
+        }
+    assert_true(unfairness(count, BINS, 3.0 * (N - 1) / BINS) < 5);
+}
+
+/* ----------------------------------------------------------------------- chains, and a model of them */
+
+enum { LIST_MAX = 3000 };
+
+typedef struct list {
+    size_t n;
+    leat__place at[LIST_MAX];
+} list;
+
+/* What verbs [0, k) of the chain give in one iteration, made by doing it: endless lists end at LIST_MAX. */
+static list *model(const leat__order *order, int k, uint64_t iteration, uint64_t n) {
+    list *out = calloc(1, sizeof *out);
+    if (k == 0) {
+        for (out->n = 0; out->n < n; out->n++) out->at[out->n] = (leat__place){iteration, out->n};
+        return out;
+    }
+    const leat__order_verb *verb = &order->verb[k - 1];
+    if (verb->kind == LEAT_ORDER_REPEAT) {
+        const bool endless = verb->count == LEAT_ENDLESS;
+        for (uint64_t turn = 0; (endless || turn < verb->count) && out->n < LIST_MAX; turn++) {
+            list *in = model(order, k - 1, endless ? (iteration << 32) + turn : iteration * verb->count + turn, n);
+            for (size_t i = 0; i < in->n && out->n < LIST_MAX; i++) out->at[out->n++] = in->at[i];
+            const bool empty = in->n == 0;
+            free(in);
+            if (empty) break;
+        }
+        return out;
+    }
+    list *in = model(order, k - 1, iteration, n);
+    for (size_t i = 0; i < in->n; i++) {
+        switch (verb->kind) {
+        case LEAT_ORDER_TAKE:
+            if (i < verb->count) out->at[out->n++] = in->at[i];
+            break;
+        case LEAT_ORDER_SKIP:
+            if (i >= verb->count) out->at[out->n++] = in->at[i];
+            break;
+        case LEAT_ORDER_SHARD:
+            if (i % verb->count == verb->index) out->at[out->n++] = in->at[i];
+            break;
+        case LEAT_ORDER_SHUFFLE: {
+            static uint16_t table[LEAT_PERMUTE_TABLE_MAX];
+            const size_t size = verb->window ? verb->window : in->n, first = i / size * size;
+            if (i == first)
+                leat__permute_table(table, (uint32_t)LEAT_MIN(size, in->n - first),
+                                    leat__rng_at(verb->seed, verb->reshuffle ? iteration : 0, i / size, verb->op));
+            out->at[out->n++] = in->at[first + table[i - first]];
+            break;
+        }
+        case LEAT_ORDER_REPEAT: break;
+        }
+    }
+    free(in);
+    return out;
+}
+
+static leat__order_verb random_verb(leat__rng *rng, uint32_t op, bool endless_so_far) {
+    leat__order_verb verb = {.kind = (leat__order_kind)leat__rng_below(rng, 5), .op = op};
+    switch (verb.kind) {
+    case LEAT_ORDER_SHUFFLE:
+        verb.window = leat__rng_below(rng, 3) && !endless_so_far ? 0 : 1 + leat__rng_below(rng, 20);
+        verb.seed = leat__rng_below(rng, 3);
+        verb.reshuffle = leat__rng_below(rng, 4) > 0;
+        break;
+    case LEAT_ORDER_TAKE: verb.count = leat__rng_below(rng, 60); break;
+    case LEAT_ORDER_SKIP: verb.count = leat__rng_below(rng, 12); break;
+    case LEAT_ORDER_SHARD:
+        verb.count = 1 + leat__rng_below(rng, 4);
+        verb.index = leat__rng_below(rng, verb.count);
+        break;
+    case LEAT_ORDER_REPEAT: verb.count = leat__rng_below(rng, 6) ? leat__rng_below(rng, 4) : LEAT_ENDLESS; break;
+    }
+    return verb;
+}
+
+static void random_chain(leat__order *order, leat__rng *rng, uint64_t n) {
+    *order = (leat__order){0};
+    leat__order_set_source(order, n);
+    const int n_verbs = (int)leat__rng_below(rng, 7);
+    for (int i = 0; i < n_verbs; i++) {
+        const bool endless = leat__order_length(order) == LEAT_ENDLESS;
+        assert_int_equal(leat__order_add(order, random_verb(rng, (uint32_t)i + 2, endless), NULL), 0);
+        leat__order_set_source(order, n);
+    }
+}
+
+static void test_chains(void **state) {
+    (void)state;
+    leat__rng rng = leat__rng_at(11, 0, 0, 0);
+    for (int round = 0; round < 3000; round++) {
+        leat__order order;
+        const uint64_t n = leat__rng_below(&rng, 41), epoch = leat__rng_below(&rng, 4);
+        random_chain(&order, &rng, n);
+        assert_int_equal(leat__order_allocate(&order, NULL), 0);
+        list *want = model(&order, order.n_verbs, epoch, n);
+        const uint64_t length = leat__order_length(&order);
+        /* A list that was cut off is not a measure of what follows the cut. */
+        bool endless = false;
+        for (int i = 0; i <= order.n_verbs; i++) endless |= order.length[i] > LIST_MAX / 16;
+        if (!endless) assert_int_equal(length, want->n);
+        for (uint64_t i = 0; i < LEAT_MIN(want->n, (size_t)(endless ? 10 : LIST_MAX)) && i < length; i++) {
+            const leat__place got = leat__order_map(&order, epoch, i);
+            if (got.sample != want->at[i].sample || got.iteration != want->at[i].iteration)
+                fail_msg("round %d, position %" PRIu64 ": sample %" PRIu64 ", expected %" PRIu64, round, i, got.sample, want->at[i].sample);
+        }
+        free(want);
+        leat__order_free(&order);
+    }
+}
+
+/* Any position of any epoch can be asked for in any order. */
+static void test_random_access(void **state) {
+    (void)state;
+    leat__order order = {0};
+    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .op = 2, .reshuffle = true, .window = 50}, NULL);
+    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = 3}, NULL);
+    leat__order_set_source(&order, 333);
+    assert_int_equal(leat__order_allocate(&order, NULL), 0);
+    uint64_t want[2][999];
+    for (int e = 0; e < 2; e++)
+        for (int i = 0; i < 999; i++) want[e][i] = leat__order_map(&order, (uint64_t)e, (uint64_t)i).sample;
+    leat__rng rng = leat__rng_at(3, 0, 0, 0);
+    for (int i = 0; i < 5000; i++) {
+        const uint64_t e = leat__rng_below(&rng, 2), at = leat__rng_below(&rng, 999);
+        assert_int_equal(leat__order_map(&order, e, at).sample, want[e][at]);
+        assert_true(want[e][at] / 50 == at % 333 / 50); /* a window keeps what is in it */
+    }
+    leat__order_free(&order);
+}
+
+/* A window larger than a table can hold, whose last one is smaller than that. */
+static void test_large_windows(void **state) {
+    (void)state;
+    static uint8_t seen[200000];
+    static const uint64_t windows[] = {0, 65536, 65537, 100000, 150000, 1000000};
+    for (size_t w = 0; w < LEAT_COUNT(windows); w++) {
+        leat__order order = {0};
+        leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .op = 2, .window = windows[w]}, NULL);
+        leat__order_set_source(&order, sizeof seen);
+        assert_int_equal(leat__order_allocate(&order, NULL), 0);
+        memset(seen, 0, sizeof seen);
+        for (uint64_t i = 0; i < sizeof seen; i++) {
+            const uint64_t x = leat__order_map(&order, 0, i).sample;
+            assert_true(x < sizeof seen && seen[x]++ == 0);
+            if (windows[w]) assert_true(x / windows[w] == i / windows[w]);
+        }
+        leat__order_free(&order);
+    }
+}
+
+/* A stream that was thought endless turns out to be short: tables must be there for what is left. */
+static void test_stream_shorter_than_window(void **state) {
+    (void)state;
+    leat__order order = {0};
+    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .op = 2, .window = 100000}, NULL);
+    leat__order_set_source(&order, LEAT_ENDLESS);
+    assert_int_equal(leat__order_allocate(&order, NULL), 0);
+    leat__order_set_source(&order, 10);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < 10; i++) sum += leat__order_map(&order, 0, i).sample;
+    assert_int_equal(sum, 45);
+    leat__order_free(&order);
+}
+
+static void test_repeat_is_more_epochs(void **state) {
+    (void)state;
+    leat__order once = {0}, twice = {0};
+    const leat__order_verb shuffle = {.kind = LEAT_ORDER_SHUFFLE, .op = 2, .reshuffle = true};
+    leat__order_add(&once, shuffle, NULL);
+    leat__order_add(&twice, shuffle, NULL);
+    leat__order_add(&twice, (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = 2}, NULL);
+    leat__order_set_source(&once, 100);
+    leat__order_set_source(&twice, 100);
+    assert_int_equal(leat__order_allocate(&once, NULL), 0);
+    assert_int_equal(leat__order_allocate(&twice, NULL), 0);
+    int moved = 0;
+    for (uint64_t i = 0; i < 400; i++) {
+        const uint64_t a = leat__order_map(&once, i / 100, i % 100).sample;
+        assert_int_equal(a, leat__order_map(&twice, i / 200, i % 200).sample);
+        moved += a != leat__order_map(&once, i / 100 + 1, i % 100).sample;
+    }
+    assert_true(moved > 300); /* epochs differ */
+    leat__order_free(&once);
+    leat__order_free(&twice);
+}
+
+/* What a stream may rely on, position after position from the first on: once the source is known up to ceil, the place
+ * is right; no later position of the same iteration looks below floor; and what lies between is within reach. */
+static void test_spans(void **state) {
+    (void)state;
+    leat__rng rng = leat__rng_at(5, 0, 0, 0);
+    for (int round = 0; round < 3000; round++) {
+        leat__order order, known;
+        const uint64_t n = 1 + leat__rng_below(&rng, 40), run = 1 + leat__rng_below(&rng, 4);
+        random_chain(&order, &rng, LEAT_ENDLESS);
+        bool repeats = false, crosses = false;
+        for (int i = 0; i < order.n_verbs; i++) {
+            repeats |= order.verb[i].kind == LEAT_ORDER_REPEAT;
+            crosses |= repeats && order.verb[i].kind == LEAT_ORDER_SHUFFLE;
+            if (order.verb[i].kind == LEAT_ORDER_SHUFFLE && order.verb[i].window == 0) order.verb[i].window = 7;
+        }
+        if (crosses) continue; /* the plan refuses those for streams */
+        assert_int_equal(leat__order_allocate(&order, NULL), 0);
+        known = (leat__order){.n_verbs = order.n_verbs};
+        memcpy(known.verb, order.verb, sizeof known.verb);
+        leat__order_set_source(&known, n);
+        assert_int_equal(leat__order_allocate(&known, NULL), 0);
+        const uint64_t reach = leat__order_reach(&order, run);
+        leat__span_of_order last = {.iteration = LEAT_ENDLESS};
+        bool open = true; /* nobody knows yet how long the source is */
+        for (uint64_t i = 0; i < LEAT_MIN(leat__order_length(&known), (uint64_t)100); i++) {
+            const leat__place want = leat__order_map(&known, 1, i);
+            leat__span_of_order span = leat__order_span(&order, 1, i);
+            if (open && LEAT_MAX(span.ceil, span.seen) > n) open = false; /* it was read to its end */
+            if (!open) span = leat__order_span(&known, 1, i);
+            const leat__place got = leat__order_map(open ? &order : &known, 1, i);
+            assert_true(got.iteration == want.iteration && got.sample == want.sample);
+            assert_true(span.iteration == want.iteration && span.floor <= want.sample && want.sample < span.ceil);
+            if (last.iteration == span.iteration) assert_true(span.floor >= last.floor);
+            last = span;
+            const leat__span_of_order far = leat__order_span(open ? &order : &known, 1, i + run - 1);
+            if (far.iteration == span.iteration) assert_true(far.ceil - span.floor <= reach);
+        }
+        leat__order_free(&order);
+        leat__order_free(&known);
+    }
+}
+
+static void test_limits(void **state) {
+    (void)state;
+    leat__order order = {0};
+    leat_error err;
+    for (int i = 0; i < LEAT_ORDER_VERBS; i++)
+        assert_int_equal(leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = 1000000}, &err), 0);
+    assert_int_equal(leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SKIP}, &err), LEAT_ERR_LIMIT);
+    leat__order_set_source(&order, 3);
+    assert_true(leat__order_length(&order) == LEAT_ENDLESS); /* too many to count */
+    order.n_verbs = 0;
+    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = UINT64_C(1) << 40, .index = 5}, &err);
+    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = UINT64_C(1) << 40, .index = 0}, &err);
+    leat__order_set_source(&order, LEAT_ENDLESS);
+    const leat__span_of_order span = leat__order_span(&order, 0, 3);
+    assert_true(span.floor > UINT64_C(1) << 60 && span.ceil == LEAT_ENDLESS); /* does not wrap around */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_is_bijection),    cmocka_unit_test(test_cipher_is_bijection),
+        cmocka_unit_test(test_small_orders_are_fair), cmocka_unit_test(test_places_are_fair),
+        cmocka_unit_test(test_cipher_separates_neighbours), cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_random_access),         cmocka_unit_test(test_large_windows),
+        cmocka_unit_test(test_stream_shorter_than_window), cmocka_unit_test(test_repeat_is_more_epochs),
+        cmocka_unit_test(test_spans),                 cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+}
