@@ -281,11 +281,12 @@ int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err)
     }
     d->line = NULL;
     if (streams) {
-        d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width, (size_t)d->job.info.channels, &d->failure);
+        d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width + LEAT_DECODE_SKEW, (size_t)d->job.info.channels, &d->failure);
         if (!d->line) {
             *err = d->failure;
             return d->failure.code;
         }
+        d->line += LEAT_DECODE_SKEW;
     }
     d->boxed = true;
     d->box = *box;

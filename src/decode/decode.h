@@ -77,6 +77,10 @@ int leat__decode_info(leat__decoder *decoder, const uint8_t *bytes, size_t n,
 /* Begins a picture; bytes stay valid until end. After a failure there is nothing to end. */
 int leat__decode_begin(leat__decoder *decoder, const uint8_t *bytes, size_t n,
                        const leat__decode_options *options, leat__picture_info *info, leat_error *err);
+/* Where rows are best written that are read again at once: libjpeg-turbo stores past the caches when a row begins at a
+ * multiple of 16, and the reader then waits for memory. */
+#define LEAT_DECODE_SKEW 8
+
 typedef struct leat__box {
     int x, y, width, height;
 } leat__box;

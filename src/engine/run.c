@@ -236,6 +236,7 @@ static int run_convert(leat__tools *tools, const leat__step *step, const leat__w
 typedef struct decoding { /* rows on demand: decoded in bands, so that a picture is never held whole */
     leat__tools *tools;
     int height, band_begin, band_end, band_rows;
+    uint8_t *band;
     size_t stride;
 } decoding;
 
@@ -247,12 +248,12 @@ static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err
         while (y >= d->band_end) {
             d->band_begin = d->band_end;
             const int n = LEAT_MIN(d->band_rows, d->height - d->band_begin);
-            LEAT_TRY(leat__decode_rows(tools->decoder, tools->band.data, (ptrdiff_t)d->stride, n, err));
+            LEAT_TRY(leat__decode_rows(tools->decoder, d->band, (ptrdiff_t)d->stride, n, err));
             d->band_end += n;
         }
         leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
     }
-    *out = tools->band.data + (size_t)(y - d->band_begin) * d->stride;
+    *out = d->band + (size_t)(y - d->band_begin) * d->stride;
     return 0;
 }
 
@@ -308,9 +309,13 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
     decoding d = {.tools = tools, .height = info.height, .band_rows = 16};
     d.stride = LEAT_ALIGN_UP((size_t)info.width * (size_t)info.channels, (size_t)LEAT_CACHE_LINE);
     leat__rows rows = {.height = info.height, .width = info.width, .channels = info.channels, .dtype = LEAT_DTYPE_U8, .row = decode_row, .user = &d};
-    int rc = leat__buf_reserve(&tools->band, d.stride * (size_t)d.band_rows)
-                 ? finish_pass(tools, step, at, &rows, 3, err)
-                 : leat__fail_memory(err, d.stride * (size_t)d.band_rows, "rows of a picture");
+    int rc;
+    if (leat__buf_reserve(&tools->band, d.stride * (size_t)d.band_rows + LEAT_DECODE_SKEW)) {
+        d.band = tools->band.data + LEAT_DECODE_SKEW;
+        rc = finish_pass(tools, step, at, &rows, 3, err);
+    } else {
+        rc = leat__fail_memory(err, d.stride * (size_t)d.band_rows, "rows of a picture");
+    }
     leat_error end;
     const int stage = tools->stage, ended = leat__decode_end(tools->decoder, &end);
     if (rc == 0 && ended < 0) {

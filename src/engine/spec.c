@@ -60,15 +60,15 @@ static int next_token(lexer *lex, token *out) {
     *out = (token){.value = text, .column = column_of(lex, first), .value_column = column_of(lex, first)};
     size_t n = 0;
     bool may_be_key = !(*first >= '0' && *first <= '9');
-    for (char quote = 0; *lex->at && (quote || (!is_space(*lex->at) && *lex->at != '|')); lex->at++) {
+    char quote = 0;
+    const char *opened = NULL;
+    for (; *lex->at && (quote || (!is_space(*lex->at) && *lex->at != '|')); lex->at++) {
         const char c = *lex->at;
         if (quote && c == quote) quote = 0;
         else if (!quote && (c == '\'' || c == '"')) {
             quote = c;
+            opened = lex->at;
             may_be_key = false;
-            const char *close = strchr(lex->at + 1, c);
-            if (!close)
-                return fail_at(lex->err, LEAT_ERR_SYNTAX, column_of(lex, lex->at), "the quote %c is never closed", c);
         } else if (!quote && c == '=' && may_be_key && n > 0) {
             text[n++] = 0;
             out->key = text;
@@ -80,6 +80,8 @@ static int next_token(lexer *lex, token *out) {
             text[n++] = c;
         }
     }
+    if (quote)
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, column_of(lex, opened), "the quote %c is never closed", quote);
     text[n] = 0;
     lex->room += n + 1;
     return 1;
