@@ -50,3 +50,39 @@ double leat__log(double x) {
     const double fraction = 2 * f + 2 * f * sum;
     return exponent * ln2_high + (fraction + exponent * ln2_low);
 }
+
+/* pi/2 in three parts; products of the first two with whole numbers below a million are exact. */
+static const double half_pi_high = 0x1.921fb544p+0, half_pi_middle = 0x1.0b4611a6p-34,
+                    half_pi_low = 0x1.3198a2e037073p-69;
+
+/* Sine and cosine for |x| <= pi/4, by their series; the largest terms are added last. */
+static double sine_series(double x) {
+    const double s = x * x;
+    double sum = 0;
+    for (int i = 16; i >= 2; i -= 2) sum = (1 - sum) * s / (i * (i + 1));
+    return x - x * sum;
+}
+
+static double cosine_series(double x) {
+    const double s = x * x;
+    double sum = 0;
+    for (int i = 17; i >= 3; i -= 2) sum = (1 - sum) * s / (i * (i + 1));
+    return 1 - (s / 2 - s / 2 * sum);
+}
+
+/* The sine of x plus so many quarters of a turn. */
+static double turned_sine(double x, int quarters) {
+    const double k = leat__round_even(x * 0x1.45f306dc9c883p-1);
+    const double r = x - k * half_pi_high - k * half_pi_middle - k * half_pi_low;
+    const int quadrant = (int)((int64_t)k + quarters) & 3;
+    const double y = quadrant & 1 ? cosine_series(r) : sine_series(r);
+    return quadrant & 2 ? -y : y;
+}
+
+double leat__sin(double x) {
+    return x > -1e6 && x < 1e6 ? turned_sine(x, 0) : __builtin_nan("");
+}
+
+double leat__cos(double x) {
+    return x > -1e6 && x < 1e6 ? turned_sine(x, 1) : __builtin_nan("");
+}

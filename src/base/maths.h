@@ -9,6 +9,9 @@
 double leat__exp(double x);
 /* Natural logarithm of x > 0. */
 double leat__log(double x);
+/* For -1e6 < x < 1e6; NaN otherwise. */
+double leat__sin(double x);
+double leat__cos(double x);
 /* Square roots are exact by IEEE 754: every processor rounds them alike. */
 static inline double leat__sqrt(double x) {
     return __builtin_sqrt(x);

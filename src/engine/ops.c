@@ -15,6 +15,10 @@
 #define WIDTH                                                                                                      \
     {.name = "width", .kind = LEAT_ARG_INT, .fallback = "", .min = 1, .max = 65535,                               \
      .help = "in pixels; as the height if left out"}
+#define METHOD                                                                                                     \
+    {.name = "method", .kind = LEAT_ARG_WORD, .fallback = "bilinear", .named = true,                              \
+     .words = "bilinear|nearest|bicubic|area|lanczos3|lanczos5|gaussian|mitchellcubic|box|hamming|lanczos",       \
+     .help = "interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the last three"}
 #define SEED                                                                                                       \
     {.name = "seed", .kind = LEAT_ARG_INT, .fallback = "", .named = true,                                         \
      .help = "its own seed; without it the pipeline's"}
@@ -168,6 +172,7 @@ const leat__op leat__ops[] = {
              WIDTH,
              {.name = "scale", .kind = LEAT_ARG_TEXT, .fallback = "0.08,1", .named = true, .help = "share of the area, from,to"},
              {.name = "ratio", .kind = LEAT_ARG_TEXT, .fallback = "3/4,4/3", .named = true, .help = "width over height, from,to"},
+             METHOD,
              {.name = "flavour", .kind = LEAT_ARG_WORD, .fallback = "pil", .words = "pil|tf", .named = true,
               .help = "whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32"},
              FIELD_NAMED}},
@@ -178,10 +183,11 @@ const leat__op leat__ops[] = {
      .plan = leat__plan_resize,
      .arg = {HEIGHT,
              WIDTH,
-             {.name = "method", .kind = LEAT_ARG_WORD, .fallback = "bilinear", .words = "bilinear|nearest", .named = true,
-              .help = "interpolation"},
+             METHOD,
              {.name = "flavour", .kind = LEAT_ARG_WORD, .fallback = "tf", .words = "tf|pil", .named = true,
               .help = "whose arithmetic: tf.image.resize or Pillow"},
+             {.name = "antialias", .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true,
+              .help = "widen the filter when the picture shrinks; pil always does"},
              FIELD_NAMED}},
     {.name = "random_flip_left_right",
      .kind = LEAT_OP_IMAGE,

@@ -15,6 +15,20 @@ static void say(const leat_pipeline *feed, int level, const char *message) {
     if (feed->config.log && *message) feed->config.log(feed->config.user, level, message);
 }
 
+bool leat__pipeline_lock(const leat_pipeline *feed) {
+    if (feed->owner != getpid()) return false;
+    leat__lock(&feed->ring->mutex);
+    return true;
+}
+
+void leat__pipeline_unlock(const leat_pipeline *feed, bool locked) {
+    if (locked) leat__unlock(&feed->ring->mutex);
+}
+
+int leat__pipeline_fail_forked(leat_error *err) {
+    return leat__fail(err, LEAT_ERR_FORKED, "this pipeline was opened before fork(): open it in the process that uses it");
+}
+
 static int count_workers(const leat_config *config) {
     if (config->synchronous) return 1;
     return LEAT_CLAMP(config->n_threads > 0 ? config->n_threads : leat__cpu_count(), 1, LEAT_WORKERS_MAX);
@@ -219,8 +233,7 @@ static int next_locked(leat_pipeline *feed, leat_batch *batch, leat_error *err) 
 
 int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err) {
     *batch = (leat_batch){0};
-    if (feed->owner != getpid())
-        return leat__fail(err, LEAT_ERR_FORKED, "this pipeline was opened before fork(): open it in the process that uses it");
+    if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
     const uint64_t began = leat__now_ns();
     leat__lock(&feed->ring->mutex);
     const int rc = next_locked(feed, batch, err);
@@ -234,7 +247,7 @@ int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err)
 void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
     *out = (leat_stats){.n_threads = feed->n_workers, .memory_max_bytes = feed->plan.budget};
     for (int i = 0; i < LEAT_MEM_KINDS; i++) out->memory_bytes += leat__mem_held(i);
-    leat__lock(&feed->ring->mutex);
+    const bool locked = leat__pipeline_lock(feed);
     out->samples = feed->samples;
     out->batches = feed->batches;
     out->bytes_out = feed->bytes_out;
@@ -254,5 +267,5 @@ void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
         const double scale = worker->timed_samples ? (double)worker->samples / (double)worker->timed_samples : 0;
         for (int k = 0; k < LEAT_STAGE_COUNT; k++) out->stage_s[k] += (double)worker->stage_ns[k] * 1e-9 * scale;
     }
-    leat__unlock(&feed->ring->mutex);
+    leat__pipeline_unlock(feed, locked);
 }

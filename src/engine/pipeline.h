@@ -79,6 +79,12 @@ bool leat__sched_stop(leat_pipeline *feed);
 /* Empties the ring of what is not leased and goes on from the cursor. With the mutex held. */
 int leat__sched_move(leat_pipeline *feed, leat__cursor cursor, leat_error *err);
 
+/* The mutex, unless this is a forked child: there a worker may have held it for ever, and nothing moves any more, so
+ * that looking without it is safe. Whether it was locked. */
+bool leat__pipeline_lock(const leat_pipeline *feed);
+void leat__pipeline_unlock(const leat_pipeline *feed, bool locked);
+int leat__pipeline_fail_forked(leat_error *err);
+
 /* pipeline.c: what leat.h promises, arguments checked */
 int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config, leat_error *err);
 int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);

@@ -152,7 +152,6 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
 static int fit_memory(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     const leat_config *config = planner->config;
-    plan->budget = config->memory_max_bytes ? config->memory_max_bytes : (size_t)(leat__memory_available() / 4);
     const size_t for_slots = plan->budget / 4 * 3;
     const size_t slot = LEAT_MAX(plan->slot_bytes, (size_t)1);
     const size_t fit = for_slots / slot;
@@ -189,6 +188,8 @@ static void size_task(leat__plan *plan) {
 
 static int read_options(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
+    const size_t given = planner->config->memory_max_bytes;
+    plan->budget = given ? given : (size_t)(leat__memory_available() / 4); /* holds for what is probed too */
     plan->seed = planner->config->seed;
     plan->on_error = planner->config->on_error;
     plan->fuse = true;
@@ -219,9 +220,11 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
     }
     static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */
     if (fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
+    /* Another policy gives other batches: the text says so, and with it a state that is refused for it. */
+    static const char *const policies[] = {"", " | options on_error=skip", " | options on_error=replace"};
+    fits = fits && leat__buf_append(&plan->text, policies[plan->on_error], strlen(policies[plan->on_error]));
     if (!fits || !leat__buf_append(&plan->text, "", 1)) return leat__fail_memory(err, plan->text.size, "a plan");
-    const uint64_t facts[] = {plan->seed, (uint64_t)plan->on_error};
-    plan->fingerprint = leat__hash(facts, sizeof facts, leat__hash(plan->text.data, plan->text.size, 0));
+    plan->fingerprint = leat__hash(&plan->seed, sizeof plan->seed, leat__hash(plan->text.data, plan->text.size, 0));
     return 0;
 }
 

@@ -155,45 +155,47 @@ static int read_range(const leat__use *use, const char *name, double out[2], lea
     return 0;
 }
 
-static int add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample, int height, int width,
-                      leat_error *err);
+/* Which methods a flavour has, by the words of the table of operations. */
+static const struct {
+    const char *name;
+    leat__resample tf, tf_antialias, pil; /* NONE: it has no such method */
+} methods[] = {
+    {"nearest", LEAT_RESAMPLE_TF_NEAREST, LEAT_RESAMPLE_TF_NEAREST, LEAT_RESAMPLE_PIL_NEAREST},
+    {"box", 0, 0, LEAT_RESAMPLE_PIL_BOX},
+    {"bilinear", LEAT_RESAMPLE_TF_BILINEAR, LEAT_RESAMPLE_TF_BILINEAR_AA, LEAT_RESAMPLE_PIL_BILINEAR},
+    {"hamming", 0, 0, LEAT_RESAMPLE_PIL_HAMMING},
+    {"bicubic", LEAT_RESAMPLE_TF_BICUBIC, LEAT_RESAMPLE_TF_BICUBIC_AA, LEAT_RESAMPLE_PIL_BICUBIC},
+    {"area", LEAT_RESAMPLE_TF_AREA, LEAT_RESAMPLE_TF_AREA, 0},
+    {"lanczos", 0, 0, LEAT_RESAMPLE_PIL_LANCZOS},
+    {"lanczos3", LEAT_RESAMPLE_TF_LANCZOS3, LEAT_RESAMPLE_TF_LANCZOS3_AA, 0},
+    {"lanczos5", LEAT_RESAMPLE_TF_LANCZOS5, LEAT_RESAMPLE_TF_LANCZOS5_AA, 0},
+    {"gaussian", LEAT_RESAMPLE_TF_GAUSSIAN, LEAT_RESAMPLE_TF_GAUSSIAN_AA, 0},
+    {"mitchellcubic", LEAT_RESAMPLE_TF_MITCHELL, LEAT_RESAMPLE_TF_MITCHELL_AA, 0},
+};
 
-int leat__plan_random_resized_crop(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at, height, width;
-    LEAT_TRY(find_picture(planner, use, &at, err));
-    leat__crop_plan crop = {.kind = LEAT_CROP_RESIZED};
-    LEAT_TRY(read_range(use, "scale", crop.scale, err));
-    LEAT_TRY(read_range(use, "ratio", crop.ratio, err));
-    read_size(use, &height, &width);
-    const bool pil = leat__use_arg(use, "flavour")->i == 0;
-    if (pil && planner->field[at].info.dtype != LEAT_DTYPE_U8)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "flavour=pil works on u8, field %s holds %s: write it before cast and normalize",
-                               planner->field[at].info.name, leat_dtype_name(planner->field[at].info.dtype));
-    LEAT_TRY(add_crop(planner, use, at, crop, err));
-    return add_resize(planner, use, at, pil ? LEAT_RESAMPLE_PIL_BILINEAR : LEAT_RESAMPLE_TF_BILINEAR, height, width, err);
+/* The method that the text asks for, checked against the flavour and the field. */
+static int read_method(const leat__planner *planner, const leat__use *use, int at, bool pil, bool antialias,
+                       leat__resample *out, leat_error *err) {
+    const leat_field *info = &planner->field[at].info;
+    const char *word = leat__use_arg(use, "method")->text;
+    *out = LEAT_RESAMPLE_NONE;
+    for (size_t i = 0; i < LEAT_COUNT(methods); i++)
+        if (!strcmp(methods[i].name, word))
+            *out = pil ? methods[i].pil : antialias ? methods[i].tf_antialias : methods[i].tf;
+    if (*out == LEAT_RESAMPLE_NONE)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "method=%s is no method of flavour=%s: %s", word,
+                               pil ? "pil" : "tf",
+                               pil ? "take nearest, box, bilinear, hamming, bicubic or lanczos"
+                                   : "take nearest, bilinear, bicubic, area, lanczos3, lanczos5, gaussian or mitchellcubic");
+    if (pil && info->dtype != LEAT_DTYPE_U8)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "flavour=pil works on u8, field %s holds %s: write it before cast and normalize",
+                               info->name, leat_dtype_name(info->dtype));
+    return 0;
 }
 
-int leat__plan_resize(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(find_picture(planner, use, &at, err));
-    leat__plan_field *field = &planner->field[at];
-    const bool nearest = leat__use_arg(use, "method")->i != 0, pil = leat__use_arg(use, "flavour")->i != 0;
-    if (pil && nearest)
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "flavour=pil has method=bilinear only; method=nearest is flavour=tf");
-    if (pil && field->info.dtype != LEAT_DTYPE_U8)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "flavour=pil works on u8, field %s holds %s: write it before cast and normalize",
-                               field->info.name, leat_dtype_name(field->info.dtype));
-    int height, width;
-    read_size(use, &height, &width);
-    return add_resize(planner, use, at,
-                      pil       ? LEAT_RESAMPLE_PIL_BILINEAR
-                      : nearest ? LEAT_RESAMPLE_TF_NEAREST
-                                : LEAT_RESAMPLE_TF_BILINEAR,
-                      height, width, err);
-}
-
-static int add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample, int height, int width,
-                      leat_error *err) {
+static int add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample, int height,
+                      int width, leat_error *err) {
     leat__plan_field *field = &planner->field[at];
     leat__pass_plan *pass = open_pass(planner, at);
     /* Resampling comes before points and flips in a pass. A crop of the same operation is part of it in any case. */
@@ -204,12 +206,38 @@ static int add_resize(leat__planner *planner, const leat__use *use, int at, leat
     pass->resample = resample;
     pass->height = height;
     pass->width = width;
-    if (resample == LEAT_RESAMPLE_TF_BILINEAR) field->info.dtype = LEAT_DTYPE_F32;
+    if (leat__resample_gives_f32(resample)) field->info.dtype = LEAT_DTYPE_F32;
     pass->dtype = field->info.dtype;
     field->info.shape[0] = height;
     field->info.shape[1] = width;
     if (!own_crop) note(pass, use);
     return 0;
+}
+
+int leat__plan_random_resized_crop(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at, height, width;
+    leat__resample resample;
+    LEAT_TRY(find_picture(planner, use, &at, err));
+    leat__crop_plan crop = {.kind = LEAT_CROP_RESIZED};
+    LEAT_TRY(read_range(use, "scale", crop.scale, err));
+    LEAT_TRY(read_range(use, "ratio", crop.ratio, err));
+    read_size(use, &height, &width);
+    LEAT_TRY(read_method(planner, use, at, leat__use_arg(use, "flavour")->i == 0, false, &resample, err));
+    LEAT_TRY(add_crop(planner, use, at, crop, err));
+    return add_resize(planner, use, at, resample, height, width, err);
+}
+
+int leat__plan_resize(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at, height, width;
+    leat__resample resample;
+    LEAT_TRY(find_picture(planner, use, &at, err));
+    const bool pil = leat__use_arg(use, "flavour")->i != 0;
+    const leat__arg_value *antialias = leat__use_arg(use, "antialias");
+    LEAT_TRY(read_method(planner, use, at, pil, antialias->i != 0, &resample, err));
+    if (pil && antialias->given && !antialias->i && resample != LEAT_RESAMPLE_PIL_NEAREST)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "flavour=pil always antialiases: leave antialias out, or take flavour=tf");
+    read_size(use, &height, &width);
+    return add_resize(planner, use, at, resample, height, width, err);
 }
 
 static int plan_flip(leat__planner *planner, const leat__use *use, bool vertical, leat_error *err) {

@@ -60,7 +60,29 @@ static void print_order(printer *p, const leat__plan *plan) {
 }
 
 static const char *resample_name(leat__resample resample) {
-    static const char *const names[] = {"", "nearest (tf)", "bilinear (tf)", "bilinear, antialiased (pil)"};
+    static const char *const names[LEAT_N_RESAMPLES] = {
+        [LEAT_RESAMPLE_NONE] = "",
+        [LEAT_RESAMPLE_TF_NEAREST] = "nearest (tf)",
+        [LEAT_RESAMPLE_TF_BILINEAR] = "bilinear (tf)",
+        [LEAT_RESAMPLE_TF_BICUBIC] = "bicubic (tf)",
+        [LEAT_RESAMPLE_TF_AREA] = "area (tf)",
+        [LEAT_RESAMPLE_TF_BILINEAR_AA] = "bilinear, antialiased (tf)",
+        [LEAT_RESAMPLE_TF_BICUBIC_AA] = "bicubic, antialiased (tf)",
+        [LEAT_RESAMPLE_TF_LANCZOS3] = "lanczos3 (tf)",
+        [LEAT_RESAMPLE_TF_LANCZOS3_AA] = "lanczos3, antialiased (tf)",
+        [LEAT_RESAMPLE_TF_LANCZOS5] = "lanczos5 (tf)",
+        [LEAT_RESAMPLE_TF_LANCZOS5_AA] = "lanczos5, antialiased (tf)",
+        [LEAT_RESAMPLE_TF_GAUSSIAN] = "gaussian (tf)",
+        [LEAT_RESAMPLE_TF_GAUSSIAN_AA] = "gaussian, antialiased (tf)",
+        [LEAT_RESAMPLE_TF_MITCHELL] = "mitchellcubic (tf)",
+        [LEAT_RESAMPLE_TF_MITCHELL_AA] = "mitchellcubic, antialiased (tf)",
+        [LEAT_RESAMPLE_PIL_NEAREST] = "nearest (pil)",
+        [LEAT_RESAMPLE_PIL_BOX] = "box, antialiased (pil)",
+        [LEAT_RESAMPLE_PIL_BILINEAR] = "bilinear, antialiased (pil)",
+        [LEAT_RESAMPLE_PIL_HAMMING] = "hamming, antialiased (pil)",
+        [LEAT_RESAMPLE_PIL_BICUBIC] = "bicubic, antialiased (pil)",
+        [LEAT_RESAMPLE_PIL_LANCZOS] = "lanczos, antialiased (pil)",
+    };
     return names[resample];
 }
 

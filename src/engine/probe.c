@@ -33,17 +33,19 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
         leat__where at = {.sample = i};
         leat_error now = {0};
         int got = 0;
+        bool ended = false;
         leat__value value;
         if (plan->stream) {
             got = leat__stream_next(plan->stream, &record, &now);
             value = (leat__value){.data = record.data, .bytes = record.size, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)record.size}};
             at.record = &value;
-            if (got == 1) got = leat__fail(&now, LEAT_ERR_NOT_FOUND, "%s holds no record", plan->source->title);
+            ended = got == 1;
+            if (ended) got = leat__fail(&now, LEAT_ERR_NOT_FOUND, "%s holds no record", plan->source->title);
         }
         if (got == 0) got = probe_sample(planner, tools, &at, &now);
         if (i == 0) first = now;
         if (got == 0) break;
-        if (i + 1 == tries || now.code == LEAT_ERR_NOT_FOUND) {
+        if (i + 1 == tries || ended) {
             if (err) *err = first;
             rc = first.code;
         }

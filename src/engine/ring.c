@@ -2,6 +2,7 @@
 #include "engine/ring.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static void slot_free(leat__slot *slot) {
     leat__ring *ring = slot->ring;
@@ -78,6 +79,7 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     memcpy(ring->output, plan->output, sizeof ring->output);
     ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
     ring->stream = plan->stream != NULL;
+    ring->owner = getpid();
     ring->alloc = config->slot_alloc;
     ring->free = config->slot_free;
     ring->user = config->user;
@@ -110,6 +112,8 @@ void leat_batch_release(leat_batch *batch) {
     leat__slot *slot = batch->lease;
     leat__ring *ring = slot->ring;
     *batch = (leat_batch){0};
+    /* In a forked child the mutex may be held for ever; its copy of the memory goes with the child. */
+    if (ring->owner != getpid()) return;
     leat__lock(&ring->mutex);
     slot->state = LEAT_SLOT_FREE;
     const bool last = --ring->n_leased == 0 && ring->orphan;

@@ -7,6 +7,8 @@
 #ifndef LEAT_ENGINE_RING_H
 #define LEAT_ENGINE_RING_H
 
+#include <sys/types.h>
+
 #include "engine/run.h"
 
 #define LEAT_SLOTS_MAX 1024
@@ -66,6 +68,7 @@ struct leat__ring {
     leat__output output[LEAT_FIELDS_MAX];
     size_t slot_bytes;
     bool stream;
+    pid_t owner; /* the process that may touch the mutex  */
     leat_slot_alloc_fn alloc;
     leat_slot_free_fn free;
     void *user;

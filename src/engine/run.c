@@ -205,7 +205,8 @@ static uint8_t *destination(leat__tools *tools, const leat__step *step, const le
         return at->slot + out->offset + (size_t)at->place * out->stride;
     }
     leat__buf *made = &tools->made[step - tools->plan->step];
-    if (leat__buf_reserve(made, bytes)) return made->data;
+    /* What lies between two steps is not part of a batch, so nobody has compared it with the budget yet. */
+    if (bytes <= LEAT_MAX(tools->plan->budget, LEAT_LARGE_PICTURE) && leat__buf_reserve(made, bytes)) return made->data;
     leat__fail_memory(err, bytes, "a picture");
     return NULL;
 }

@@ -315,11 +315,14 @@ int leat__sched_start(leat_pipeline *feed, leat_error *err) {
         leat__unlock(&feed->ring->mutex);
         const int rc = leat__thread_start(&feed->worker[i].thread, worker_main, &feed->worker[i], name, err);
         if (rc == 0) continue;
+        feed->worker[i].thread = 0; /* a failed start may have written something */
         leat__lock(&feed->ring->mutex);
         feed->n_running--;
         leat__unlock(&feed->ring->mutex);
         if (i == 0) return rc;
-        feed->n_workers = i; /* fewer threads than asked for is slower, not wrong */
+        /* Fewer threads than asked for is slower, not wrong. */
+        for (int k = i; k < feed->n_workers; k++) leat__tools_free(&feed->worker[k].tools);
+        feed->n_workers = i;
         break;
     }
     if (!feed->stream) return 0;

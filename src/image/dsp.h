@@ -32,9 +32,14 @@ typedef struct leat__chain {
 #define LEAT_FN_PIL_H(name) void name(uint8_t *dst, const uint8_t *src, const leat__taps *taps, int channels)
 #define LEAT_FN_NEAREST(name) \
     void name(void *dst, const void *src, const leat__taps *taps, size_t pixel_bytes)
+/* Weighted sums of pixels, tap after tap, all max_taps of them; dst is padded. */
+#define LEAT_FN_SUM_H(name) void name(float *dst, const float *src, const leat__taps *taps, int channels)
 /* Weighted sum of n_taps rows of n bytes. */
 #define LEAT_FN_PIL_V(name) \
     void name(uint8_t *dst, const uint8_t *const *rows, const int32_t *coef, int n_taps, size_t n)
+/* The same of floats or bytes, tap after tap; at last the sum is multiplied by scale. */
+#define LEAT_FN_SUM_V(name) \
+    void name(float *dst, const void *const *rows, const float *weight, int n_taps, float scale, size_t n)
 
 /* n values, the first of channel 0, through the chain. stream asks for non-temporal stores. from_f32 works
  * in place. lerp first takes top + (bottom - top) * t. */
@@ -71,8 +76,11 @@ typedef struct leat__image_dsp {
     LEAT_FN_TF_H_U8((*tf_h_u8[5]));
     LEAT_FN_TF_H_F32((*tf_h_f32));
     LEAT_FN_PIL_H((*pil_h[5]));
-    int pil_lanes[5]; /* what leat__taps_build must lay out for pil_h */
+    LEAT_FN_SUM_H((*sum_h[5]));
+    int lanes[5]; /* what leat__taps_build must lay out for pil_h and sum_h */
     LEAT_FN_PIL_V((*pil_v));
+    LEAT_FN_SUM_V((*sum_v_u8));
+    LEAT_FN_SUM_V((*sum_v_f32));
     LEAT_FN_NEAREST((*nearest));
     LEAT_FN_FROM_U8((*from_u8));
     LEAT_FN_FROM_F32((*from_f32));

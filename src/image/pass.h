@@ -3,15 +3,16 @@
  *
  *     rows -> resample -> look-up table -> stages -> flips -> type and layout -> the sample's own bytes
  *
- * Values stay u8 until something makes them float: TF_BILINEAR, a stage, or an f32 output. The table works on
- * u8 values only, so after TF_BILINEAR it has no effect. Each stage is x*mul, rounded, then +add, rounded.
- * Float to u8 goes toward zero and saturates; NaN becomes 0.
+ * Values stay u8 until something makes them float: a TF resampling but nearest, a stage, or an f32 output. The
+ * table works on u8 values only, so after such a resampling it has no effect. Each stage is x*mul, rounded, then
+ * +add, rounded. Float to u8 goes toward zero and saturates; NaN becomes 0.
  *
  * Flavours of resampling (docs and tests name the libraries they match):
  *   TF_NEAREST    tf.image.resize "nearest": keeps the type
- *   TF_BILINEAR   tf.image.resize "bilinear" without antialias: float32; the same size is a conversion only
- *   PIL_BILINEAR  Pillow's Image.resize(BILINEAR), u8 only, bit for bit. As there, 2 and 4 channels are taken
- *                 as colour with alpha: colours are multiplied by alpha before and divided by it after. */
+ *   other TF      tf.image.resize with that method, AA with antialias=True: float32. Where the same size changes
+ *                 nothing it is a conversion only
+ *   PIL           Pillow's Image.resize, u8 only, bit for bit. As there, 2 and 4 channels are taken as colour
+ *                 with alpha: but for nearest, colours are multiplied by alpha before and divided by it after. */
 #ifndef LEAT_IMAGE_PASS_H
 #define LEAT_IMAGE_PASS_H
 

@@ -46,6 +46,19 @@ static inline void leat__pil_pixel(uint8_t *dst, const uint8_t *src, const leat_
     }
 }
 
+static inline void leat__sum_pixel(float *dst, const float *src, const leat__taps *taps, int i,
+                                   int channels) {
+    const float *weight = taps->weight + (size_t)i * (size_t)taps->coef_step;
+    for (int c = 0; c < channels; c++) {
+        float sum = 0.0f;
+        for (int t = 0; t < taps->max_taps; t++) {
+            const int x = LEAT_MIN(taps->lower[i] + t, taps->n_in - 1);
+            sum = sum + src[(size_t)x * (size_t)channels + (size_t)c] * weight[t];
+        }
+        dst[c] = sum;
+    }
+}
+
 static inline void leat__alpha_multiply_pixel(uint8_t *dst, const uint8_t *src, int channels) {
     const unsigned alpha = src[channels - 1];
     for (int c = 0; c + 1 < channels; c++) {
@@ -69,6 +82,20 @@ static inline uint8_t leat__pil_column(const uint8_t *const *rows, const int32_t
     int32_t sum = 1 << (LEAT_PIL_BITS - 1);
     for (int t = 0; t < n_taps; t++) sum += rows[t][i] * coef[t];
     return leat__pil_clip(sum);
+}
+
+static inline float leat__sum_column_u8(const void *const *rows, const float *weight, int n_taps, float scale,
+                                        size_t i) {
+    float sum = 0.0f;
+    for (int t = 0; t < n_taps; t++) sum = sum + (float)((const uint8_t *)rows[t])[i] * weight[t];
+    return sum * scale;
+}
+
+static inline float leat__sum_column_f32(const void *const *rows, const float *weight, int n_taps,
+                                         float scale, size_t i) {
+    float sum = 0.0f;
+    for (int t = 0; t < n_taps; t++) sum = sum + ((const float *)rows[t])[i] * weight[t];
+    return sum * scale;
 }
 
 #endif

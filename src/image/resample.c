@@ -22,6 +22,18 @@ static LEAT_FN_PIL_V(pil_v_c) {
     for (size_t i = 0; i < n; i++) dst[i] = leat__pil_column(rows, coef, n_taps, i);
 }
 
+static LEAT_FN_SUM_H(sum_h_c) {
+    for (int i = 0; i < taps->n_out; i++, dst += channels) leat__sum_pixel(dst, src, taps, i, channels);
+}
+
+static LEAT_FN_SUM_V(sum_v_u8_c) {
+    for (size_t i = 0; i < n; i++) dst[i] = leat__sum_column_u8(rows, weight, n_taps, scale, i);
+}
+
+static LEAT_FN_SUM_V(sum_v_f32_c) {
+    for (size_t i = 0; i < n; i++) dst[i] = leat__sum_column_f32(rows, weight, n_taps, scale, i);
+}
+
 static LEAT_FN_NEAREST(nearest_c) {
     uint8_t *out = dst;
     const uint8_t *in = src;
@@ -49,9 +61,12 @@ void leat__image_dsp_init_resample_c(leat__image_dsp *dsp) {
     for (int k = 0; k < 5; k++) {
         dsp->tf_h_u8[k] = tf_h_u8_c;
         dsp->pil_h[k] = pil_h_c;
-        dsp->pil_lanes[k] = 0;
+        dsp->sum_h[k] = sum_h_c;
+        dsp->lanes[k] = 0;
     }
     dsp->tf_h_f32 = tf_h_f32_c;
     dsp->pil_v = pil_v_c;
+    dsp->sum_v_u8 = sum_v_u8_c;
+    dsp->sum_v_f32 = sum_v_f32_c;
     dsp->nearest = nearest_c;
 }

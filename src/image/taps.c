@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image/taps.h"
 
+#include "base/maths.h"
+#include "image/filters.h"
+
 /* The C library's floor and ceil are avoided: the same bits everywhere. */
 static int floor_int(float x) {
     const int i = (int)x;
@@ -40,29 +43,35 @@ static void fill_linear(leat__taps *taps) {
     }
 }
 
-static double triangle(double x) {
-    if (x < 0.0) x = -x;
-    return x < 1.0 ? 1.0 - x : 0.0;
+/* Pillow adds up the step in double precision from pixel to pixel. */
+static void fill_pil_nearest(leat__taps *taps) {
+    const double step = (double)taps->n_in / taps->n_out;
+    double pos = step * 0.5;
+    for (int i = 0; i < taps->n_out; i++, pos += step)
+        taps->lower[at(taps, i)] = LEAT_MIN((int)pos, taps->n_in - 1);
 }
 
-/* Half the width of the filter in source pixels: it widens when the picture shrinks. */
-static double pil_support(int n_in, int n_out) {
+/* ------------------------------------------------------------------------------------------- Pillow */
+
+/* How much the filter widens when the picture shrinks. */
+static double pil_widening(int n_in, int n_out) {
     const double scale = (double)n_in / n_out;
     return scale < 1.0 ? 1.0 : scale;
 }
 
-static int pil_taps_max(int n_in, int n_out) {
-    const double support = pil_support(n_in, n_out);
+static int pil_taps_max(leat__resample method, int n_in, int n_out) {
+    const double support = leat__filter_pil_support(method) * pil_widening(n_in, n_out);
     const int whole = (int)support;
-    return 2 * (whole + (support > whole)) + 1;
+    return LEAT_MIN(2 * (whole + (support > whole)) + 1, n_in);
 }
 
 /* Every operation is Pillow's, in its order and in double precision: a weight that differs in its last bit
  * would round to another integer now and then. */
 static void fill_pil(leat__taps *taps, double *weight) {
     const double scale = (double)taps->n_in / taps->n_out;
-    const double support = pil_support(taps->n_in, taps->n_out);
-    const double shrink = 1.0 / support;
+    const double widening = pil_widening(taps->n_in, taps->n_out);
+    const double support = leat__filter_pil_support(taps->method) * widening;
+    const double shrink = 1.0 / widening;
     taps->max_taps = 1;
     for (int i = 0; i < taps->n_out; i++) {
         const int o = at(taps, i);
@@ -72,13 +81,13 @@ static void fill_pil(leat__taps *taps, double *weight) {
         const int n = LEAT_CLAMP(end - first, 0, taps->coef_step);
         double sum = 0.0;
         for (int t = 0; t < n; t++) {
-            weight[t] = triangle((t + first - centre + 0.5) * shrink);
+            weight[t] = leat__filter_pil(taps->method, (t + first - centre + 0.5) * shrink);
             sum += weight[t];
         }
         int32_t *coef = taps->coef + (size_t)o * (size_t)taps->coef_step;
         for (int t = 0; t < n; t++) {
             const double w = sum != 0.0 ? weight[t] / sum : weight[t];
-            coef[t] = (int32_t)(0.5 + w * (1 << LEAT_PIL_BITS));
+            coef[t] = (int32_t)((w < 0 ? -0.5 : 0.5) + w * (1 << LEAT_PIL_BITS));
         }
         for (int t = n; t < taps->coef_step; t++) coef[t] = 0;
         taps->lower[o] = first;
@@ -100,7 +109,8 @@ static void fill_split(leat__taps *taps) {
                 const int32_t a = o < taps->n_out ? coef[2 * p] : 0;
                 const int32_t b = o < taps->n_out && 2 * p + 1 < taps->coef_step ? coef[2 * p + 1] : 0;
                 const int32_t mask = (1 << LEAT_PIL_SPLIT) - 1;
-                const uint32_t hi = (uint32_t)(a >> LEAT_PIL_SPLIT) | (uint32_t)(b >> LEAT_PIL_SPLIT) << 16;
+                /* The high halves have the sign. */
+                const uint32_t hi = (uint16_t)(a >> LEAT_PIL_SPLIT) | (uint32_t)(b >> LEAT_PIL_SPLIT) << 16;
                 const uint32_t lo = (uint32_t)(a & mask) | (uint32_t)(b & mask) << 16;
                 for (int j = 0; j < taps->lanes; j++) {
                     out[k * taps->lanes + j] = hi;
@@ -119,7 +129,7 @@ static bool take(size_t *used, size_t n, size_t bytes, size_t *offset) {
 
 static int build_pil(leat__taps *taps, int lanes, leat_error *err) {
     const size_t n_out = (size_t)taps->n_out;
-    const size_t step = (size_t)pil_taps_max(taps->n_in, taps->n_out);
+    const size_t step = (size_t)pil_taps_max(taps->method, taps->n_in, taps->n_out);
     const size_t groups = lanes ? n_out * (size_t)lanes / 8 + 1 : 0;
     size_t used = 0, n_coef, n_split, lower, count, coef, split, weight;
     const bool fits =
@@ -141,6 +151,160 @@ static int build_pil(leat__taps *taps, int lanes, leat_error *err) {
     return 0;
 }
 
+/* ------------------------------------------------------------------------------- weights of tf.image */
+
+static float *begin_weights(leat__taps *taps, int i, int first, int n) {
+    const int o = at(taps, i);
+    taps->lower[o] = first;
+    taps->count[o] = n;
+    taps->max_taps = LEAT_MAX(taps->max_taps, n);
+    float *weight = taps->weight + (size_t)o * (size_t)taps->coef_step;
+    memset(weight, 0, (size_t)taps->coef_step * sizeof(float));
+    return weight;
+}
+
+/* Weights add up to 1, unless there is next to nothing to add up. */
+static void normalise(float *weight, int n, float sum, float otherwise) {
+    const bool enough = sum >= 1000 * 0x1p-126f || sum <= -1000 * 0x1p-126f;
+    const float factor = enough ? 1.0f / sum : otherwise;
+    for (int t = 0; t < n; t++) weight[t] *= factor;
+}
+
+/* Four taps; the curve is read at multiples of 1/1024, and pixels outside do not count. */
+static void fill_cubic(leat__taps *taps) {
+    const float scale = (float)taps->n_in / (float)taps->n_out;
+    for (int i = 0; i < taps->n_out; i++) {
+        const float pos = ((float)i + 0.5f) * scale - 0.5f;
+        const int floor_pos = floor_int(pos);
+        const int part = (int)leat__round_even((double)((pos - (float)floor_pos) * 1024.0f));
+        const float all[4] = {leat__filter_tf_far(part), leat__filter_tf_near(part),
+                              leat__filter_tf_near(1024 - part), leat__filter_tf_far(1024 - part)};
+        const int first = LEAT_CLAMP(floor_pos - 1, 0, taps->n_in - 1);
+        const int end = LEAT_CLAMP(floor_pos + 3, first + 1, taps->n_in);
+        float *weight = begin_weights(taps, i, first, end - first);
+        float sum = 0.0f;
+        for (int t = 0; t < end - first; t++) {
+            weight[t] = all[LEAT_MIN(first + t - (floor_pos - 1), 3)];
+            sum += weight[t];
+        }
+        normalise(weight, end - first, sum, 1.0f);
+    }
+}
+
+static int area_taps_max(int n_in, int n_out) {
+    return ceil_int((float)n_in / (float)n_out) + 2;
+}
+
+/* How much of each source pixel an output pixel covers; the sums are divided by the area at the very end. */
+static void fill_area(leat__taps *taps) {
+    const float scale = (float)taps->n_in / (float)taps->n_out;
+    taps->scale = scale;
+    for (int i = 0; i < taps->n_out; i++) {
+        const float begin = (float)i * scale, end = (float)(i + 1) * scale;
+        const int first = LEAT_MIN(floor_int(begin), taps->n_in - 1);
+        const int n = LEAT_CLAMP(ceil_int(end) - first, 1, taps->coef_step);
+        float *weight = begin_weights(taps, i, first, n);
+        for (int t = 0; t < n; t++) {
+            const float left = (float)(first + t), right = (float)(first + t + 1);
+            if (left < begin) weight[t] = right > end ? scale : right - begin;
+            else weight[t] = right > end ? end - left : 1.0f;
+        }
+    }
+}
+
+static float tf_widening(leat__resample method, float inverse) {
+    return leat__filter_tf_widens(method) && inverse > 1.0f ? inverse : 1.0f;
+}
+
+/* Source pixels for an output pixel, as tf.image takes it: by way of the reciprocal. */
+static float tf_inverse(int n_in, int n_out) {
+    return (float)(1.0 / (double)((float)n_out / (float)n_in));
+}
+
+static int span_taps_max(leat__resample method, int n_in, int n_out) {
+    const float widening = tf_widening(method, tf_inverse(n_in, n_out));
+    return LEAT_MIN(2 * ceil_int(leat__filter_tf_radius(method) * widening) + 2, n_in);
+}
+
+static void fill_spans(leat__taps *taps) {
+    const float inverse = tf_inverse(taps->n_in, taps->n_out);
+    const float widening = tf_widening(taps->method, inverse), shrink = 1.0f / widening;
+    const float reach = leat__filter_tf_radius(taps->method) * widening;
+    const int last = taps->n_in - 1;
+    for (int i = 0; i < taps->n_out; i++) {
+        const float centre = ((float)i + 0.5f) * inverse;
+        const int first = LEAT_CLAMP(ceil_int(centre - reach - 0.5f), 0, last);
+        const int end = LEAT_CLAMP(floor_int(centre + reach - 0.5f), first, last) + 1;
+        const int n = LEAT_MIN(end - first, taps->coef_step);
+        float *weight = begin_weights(taps, i, first, n);
+        float sum = 0.0f;
+        if (centre > (float)taps->n_in) continue; /* rounded off the picture: nothing is taken */
+        for (int t = 0; t < n; t++) {
+            const float x = ((float)(first + t) + 0.5f - centre) * shrink;
+            weight[t] = leat__filter_tf(taps->method, x < 0.0f ? -x : x);
+            sum += weight[t];
+        }
+        normalise(weight, n, sum, 0.0f);
+    }
+}
+
+static void fill_spread(leat__taps *taps) {
+    const int per_group = 8 / taps->lanes;
+    const int n_groups = (taps->n_out + per_group - 1) / per_group;
+    float *out = taps->spread;
+    for (int g = 0; g < n_groups; g++)
+        for (int t = 0; t < taps->max_taps; t++, out += 8)
+            for (int k = 0; k < 8; k++) {
+                const int o = g * per_group + k / taps->lanes;
+                out[k] =
+                    o < taps->n_out ? taps->weight[(size_t)o * (size_t)taps->coef_step + (size_t)t] : 0.0f;
+            }
+}
+
+static int build_weights(leat__taps *taps, int lanes, leat_error *err) {
+    const leat__resample method = taps->method;
+    const size_t n_out = (size_t)taps->n_out;
+    const size_t step =
+        (size_t)(method == LEAT_RESAMPLE_TF_BICUBIC ? LEAT_MIN(4, taps->n_in)
+                 : method == LEAT_RESAMPLE_TF_AREA  ? area_taps_max(taps->n_in, taps->n_out)
+                                                    : span_taps_max(method, taps->n_in, taps->n_out));
+    const size_t groups = lanes ? n_out * (size_t)lanes / 8 + 1 : 0;
+    size_t used = 0, n_weight, n_spread, lower, count, weight, spread;
+    const bool fits = leat__mul_size(n_out, step, &n_weight) && leat__mul_size(groups, step * 8, &n_spread) &&
+                      take(&used, n_out, 4, &lower) && take(&used, n_out, 4, &count) &&
+                      take(&used, n_weight, 4, &weight) && take(&used, n_spread, 4, &spread);
+    if (!fits || !leat__buf_reserve(&taps->buf, used)) return leat__fail_memory(err, used, "a resize table");
+    uint8_t *base = taps->buf.data;
+    taps->coef_step = (int)step;
+    taps->lower = (int32_t *)(void *)(base + lower);
+    taps->count = (int32_t *)(void *)(base + count);
+    taps->weight = (float *)(void *)(base + weight);
+    taps->lanes = lanes;
+    taps->max_taps = 1;
+    if (method == LEAT_RESAMPLE_TF_BICUBIC) fill_cubic(taps);
+    else if (method == LEAT_RESAMPLE_TF_AREA) fill_area(taps);
+    else fill_spans(taps);
+    if (lanes) {
+        taps->spread = (float *)(void *)(base + spread);
+        fill_spread(taps);
+    }
+    return 0;
+}
+
+/* Nearest and tf.image's bilinear. */
+static int build_points(leat__taps *taps, int lanes, leat_error *err) {
+    const size_t bytes = LEAT_ALIGN_UP((size_t)taps->n_out * 4, LEAT_CACHE_LINE);
+    if (!leat__buf_reserve(&taps->buf, 3 * bytes)) return leat__fail_memory(err, 3 * bytes, "a resize table");
+    taps->lower = (int32_t *)(void *)taps->buf.data;
+    taps->upper = (int32_t *)(void *)(taps->buf.data + bytes);
+    taps->lerp = (float *)(void *)(taps->buf.data + 2 * bytes);
+    taps->lanes = lanes;
+    if (taps->method == LEAT_RESAMPLE_TF_NEAREST) fill_nearest(taps);
+    else if (taps->method == LEAT_RESAMPLE_PIL_NEAREST) fill_pil_nearest(taps);
+    else fill_linear(taps);
+    return 0;
+}
+
 int leat__taps_build(leat__taps *taps, leat__resample method, int n_in, int n_out, bool flip, int lanes,
                      leat_error *err) {
     assert(n_in >= 1 && n_out >= 1 && n_in <= LEAT_TAPS_SIZE_MAX && n_out <= LEAT_TAPS_SIZE_MAX);
@@ -150,22 +314,11 @@ int leat__taps_build(leat__taps *taps, leat__resample method, int n_in, int n_ou
     const leat__buf buf = taps->buf;
     *taps = (leat__taps){.buf = buf, .method = method, .n_in = n_in, .n_out = n_out, .flip = flip};
     taps->buf.kind = LEAT_MEM_WORKER;
-    int rc = 0;
-    if (method == LEAT_RESAMPLE_PIL_BILINEAR) {
-        rc = build_pil(taps, lanes, err);
-    } else {
-        const size_t bytes = LEAT_ALIGN_UP((size_t)n_out * 4, LEAT_CACHE_LINE);
-        if (leat__buf_reserve(&taps->buf, 3 * bytes)) {
-            taps->lower = (int32_t *)(void *)taps->buf.data;
-            taps->upper = (int32_t *)(void *)(taps->buf.data + bytes);
-            taps->lerp = (float *)(void *)(taps->buf.data + 2 * bytes);
-            taps->lanes = lanes;
-            if (method == LEAT_RESAMPLE_TF_NEAREST) fill_nearest(taps);
-            else fill_linear(taps);
-        } else {
-            rc = leat__fail_memory(err, 3 * bytes, "a resize table");
-        }
-    }
+    int rc;
+    if (leat__resample_is_nearest(method) || method == LEAT_RESAMPLE_TF_BILINEAR)
+        rc = build_points(taps, lanes, err);
+    else if (leat__resample_is_pil(method)) rc = build_pil(taps, lanes, err);
+    else rc = build_weights(taps, lanes, err);
     if (rc < 0) taps->n_out = 0; /* not a table: the next call builds anew */
     return rc;
 }

@@ -44,6 +44,14 @@ static void bench_tf_h(const leat__image_dsp *isa, int channels, k_bench *bench)
     leat__taps_free(&taps);
 }
 
+static leat__resample any_pil(void) {
+    return (leat__resample)(LEAT_RESAMPLE_PIL_BOX + (int)k_below(5));
+}
+
+static leat__resample any_weighted(void) {
+    return (leat__resample)(LEAT_RESAMPLE_TF_BICUBIC + (int)k_below(12));
+}
+
 static void check_pil_h(const leat__image_dsp *c, const leat__image_dsp *isa, int channels) {
     leat__taps plain = {0}, taps = {0};
     const size_t ch = (size_t)channels;
@@ -53,14 +61,16 @@ static void check_pil_h(const leat__image_dsp *c, const leat__image_dsp *isa, in
         void *a, *b;
         random_axis(&n_in, &n_out);
         const bool flip = k_below(2);
-        must_build(&plain, LEAT_RESAMPLE_PIL_BILINEAR, n_in, n_out, flip, c->pil_lanes[k]);
-        must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, n_in, n_out, flip, isa->pil_lanes[k]);
+        const leat__resample method = any_pil();
+        must_build(&plain, method, n_in, n_out, flip, c->lanes[k]);
+        must_build(&taps, method, n_in, n_out, flip, isa->lanes[k]);
         uint8_t *src = k_input(0, (size_t)n_in * ch);
         k_fill(src, (size_t)n_in * ch);
         k_outputs((size_t)n_out * ch, k_below(64), &a, &b);
         c->pil_h[k](a, src, &plain, channels);
         isa->pil_h[k](b, src, &taps, channels);
-        k_compare((size_t)n_out * ch, LEAT_ROW_PAD, "%d to %d, flip %d", n_in, n_out, flip);
+        k_compare((size_t)n_out * ch, LEAT_ROW_PAD, "method %d, %d to %d, flip %d", method, n_in, n_out,
+                  flip);
     }
     leat__taps_free(&plain);
     leat__taps_free(&taps);
@@ -71,7 +81,7 @@ static void bench_pil_h(const leat__image_dsp *isa, int channels, k_bench *bench
     const size_t ch = (size_t)channels;
     const int k = leat__image_dsp_index(channels);
     void *a, *b;
-    must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, 500, 224, false, isa->pil_lanes[k]);
+    must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, 500, 224, false, isa->lanes[k]);
     uint8_t *src = k_input(0, 500 * ch);
     k_fill(src, 500 * ch);
     k_outputs(224 * ch, 0, &a, &b);
@@ -87,7 +97,7 @@ static void check_pil_v(const leat__image_dsp *c, const leat__image_dsp *isa, in
         void *a, *b;
         const int n_in = 1 + (int)k_below(40), n_out = n_in / 5 + 1 + (int)k_below(60);
         const size_t n = 1 + k_below(k_below(4) ? 150 : 2000);
-        must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, n_in, n_out, false, 0);
+        must_build(&taps, any_pil(), n_in, n_out, false, 0);
         const int at = (int)k_below((size_t)n_out), count = taps.count[at];
         for (int t = 0; t < count && t < 12; t++) {
             uint8_t *row = k_input(t, n);
@@ -119,10 +129,101 @@ static void bench_pil_v(const leat__image_dsp *isa, int n_taps, k_bench *bench) 
         isa->pil_v(a, rows, coef, n_taps, n);
 }
 
+/* Which of several NaNs comes out of a sum is the compiler's choice; that there is one is not. */
+static void level_nans(float *a, float *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != a[i] && b[i] != b[i]) a[i] = b[i] = 0.0f;
+}
+
+static void check_sum_h(const leat__image_dsp *c, const leat__image_dsp *isa, int channels) {
+    leat__taps plain = {0}, taps = {0};
+    const size_t ch = (size_t)channels;
+    const int k = leat__image_dsp_index(channels);
+    for (int round = 0; round < K_ROUNDS; round++) {
+        int n_in, n_out;
+        void *a, *b;
+        random_axis(&n_in, &n_out);
+        const bool flip = k_below(2);
+        const leat__resample method = any_weighted();
+        must_build(&plain, method, n_in, n_out, flip, c->lanes[k]);
+        must_build(&taps, method, n_in, n_out, flip, isa->lanes[k]);
+        float *src = k_input(0, (size_t)n_in * ch * sizeof(float));
+        k_fill_f32(src, (size_t)n_in * ch);
+        const size_t bytes = (size_t)n_out * ch * sizeof(float);
+        k_outputs(bytes, 4 * k_below(16), &a, &b);
+        c->sum_h[k](a, src, &plain, channels);
+        isa->sum_h[k](b, src, &taps, channels);
+        level_nans(a, b, (size_t)n_out * ch);
+        k_compare(bytes, LEAT_ROW_PAD, "method %d, %d to %d, flip %d", method, n_in, n_out, flip);
+    }
+    leat__taps_free(&plain);
+    leat__taps_free(&taps);
+}
+
+static void bench_sum_h(const leat__image_dsp *isa, int channels, k_bench *bench) {
+    leat__taps taps = {0};
+    const size_t ch = (size_t)channels;
+    const int k = leat__image_dsp_index(channels);
+    void *a, *b;
+    must_build(&taps, LEAT_RESAMPLE_TF_BILINEAR_AA, 500, 224, false, isa->lanes[k]);
+    float *src = k_input(0, 500 * ch * sizeof(float));
+    k_fill_f32(src, 500 * ch);
+    k_outputs(224 * ch * sizeof(float), 0, &a, &b);
+    for (k_bench_begin(bench, (500 + 224) * ch * sizeof(float)); k_bench_go(bench);)
+        isa->sum_h[k](a, src, &taps, channels);
+    leat__taps_free(&taps);
+}
+
+/* item: bytes of a value, 1 or 4. */
+static void fill_row(void *row, size_t n, int item) {
+    if (item == 1) k_fill(row, n);
+    else k_fill_f32(row, n);
+}
+
+static void check_sum_v(const leat__image_dsp *c, const leat__image_dsp *isa, int item) {
+    const void *rows[12];
+    float weight[12];
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        const int count = 1 + (int)k_below(12);
+        const size_t n = 1 + k_below(k_below(4) ? 150 : 2000);
+        for (int t = 0; t < count; t++) {
+            void *row = k_input(t, n * (size_t)item);
+            fill_row(row, n, item);
+            rows[t] = row;
+            weight[t] = (float)(int)k_below(2000) / 1000.0f - 0.5f;
+        }
+        const float scale = k_below(2) ? 1.0f : 0.3f;
+        k_outputs(n * sizeof(float), 4 * k_below(16), &a, &b);
+        (item == 1 ? c->sum_v_u8 : c->sum_v_f32)(a, rows, weight, count, scale, n);
+        (item == 1 ? isa->sum_v_u8 : isa->sum_v_f32)(b, rows, weight, count, scale, n);
+        level_nans(a, b, n);
+        k_compare(n * sizeof(float), 0, "%d taps, %zu values", count, n);
+    }
+}
+
+static void bench_sum_v(const leat__image_dsp *isa, int item, k_bench *bench) {
+    const void *rows[4];
+    const float weight[4] = {0.1f, 0.3f, 0.4f, 0.2f};
+    const size_t n = 1500;
+    void *a, *b;
+    for (int t = 0; t < 4; t++) {
+        void *row = k_input(t, n * (size_t)item);
+        fill_row(row, n, item);
+        rows[t] = row;
+    }
+    k_outputs(n * sizeof(float), 0, &a, &b);
+    for (k_bench_begin(bench, n * 4 * (size_t)item + n * sizeof(float)); k_bench_go(bench);)
+        (item == 1 ? isa->sum_v_u8 : isa->sum_v_f32)(a, rows, weight, 4, 1.0f, n);
+}
+
 const k_case k_resample_cases[] = {
     {"tf_h_gray", 1, check_tf_h, bench_tf_h},    {"tf_h_rgb", 3, check_tf_h, bench_tf_h},
     {"tf_h_rgba", 4, check_tf_h, bench_tf_h},    {"tf_h_any", 5, check_tf_h, NULL},
     {"pil_h_gray", 1, check_pil_h, bench_pil_h}, {"pil_h_rgb", 3, check_pil_h, bench_pil_h},
     {"pil_h_rgba", 4, check_pil_h, bench_pil_h}, {"pil_h_any", 2, check_pil_h, NULL},
-    {"pil_v", 4, check_pil_v, bench_pil_v},      {0},
+    {"pil_v", 4, check_pil_v, bench_pil_v},      {"sum_h_gray", 1, check_sum_h, bench_sum_h},
+    {"sum_h_rgb", 3, check_sum_h, bench_sum_h},  {"sum_h_rgba", 4, check_sum_h, bench_sum_h},
+    {"sum_h_any", 2, check_sum_h, NULL},         {"sum_v_u8", 1, check_sum_v, bench_sum_v},
+    {"sum_v_f32", 4, check_sum_v, bench_sum_v},  {0},
 };

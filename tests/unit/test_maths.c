@@ -17,7 +17,8 @@ static double between(leat__rng *rng, double low, double high) {
 }
 
 static void check_near(double got, double want, double x) {
-    if (!(fabs(got - want) <= 4e-16 * fabs(want) + 1e-300)) fail_msg("f(%.17g) = %.17g, the C library says %.17g", x, got, want);
+    if (!(fabs(got - want) <= 4e-16 * fabs(want) + 1e-300))
+        fail_msg("f(%.17g) = %.17g, the C library says %.17g", x, got, want);
 }
 
 static void exp_is_near(void **state) {
@@ -38,10 +39,28 @@ static void log_is_near(void **state) {
     for (int i = 0; i < 200000; i++) {
         const double x = i & 1 ? exp(between(&rng, -700, 700)) : between(&rng, 0.5, 2);
         const double got = leat__log(x), want = log(x);
-        if (!(fabs(got - want) <= 4e-16 * fabs(want) + 2e-17)) fail_msg("log(%.17g) = %.17g, not %.17g", x, got, want);
+        if (!(fabs(got - want) <= 4e-16 * fabs(want) + 2e-17))
+            fail_msg("log(%.17g) = %.17g, not %.17g", x, got, want);
     }
     assert_true(leat__log(1) == 0);
     check_near(leat__log(0x1p-1070), log(0x1p-1070), 0x1p-1070);
+}
+
+static void sin_and_cos_are_near(void **state) {
+    (void)state;
+    leat__rng rng = leat__rng_at(5, 0, 0, 0);
+    for (int i = 0; i < 400000; i++) {
+        const double range = i % 4 == 0 ? 1e5 : i % 4 == 1 ? 0.8 : 20;
+        double x = between(&rng, -range, range);
+        if (i % 4 == 3) x = 1.5707963267948966 * (double)(int)x; /* where one of them is next to 0 */
+        const double s = leat__sin(x), c = leat__cos(x);
+        if (!(fabs(s - sin(x)) <= 4e-16 * fabs(sin(x))))
+            fail_msg("sin(%.17g) = %.17g, not %.17g", x, s, sin(x));
+        if (!(fabs(c - cos(x)) <= 4e-16 * fabs(cos(x))))
+            fail_msg("cos(%.17g) = %.17g, not %.17g", x, c, cos(x));
+    }
+    assert_true(leat__sin(0) == 0 && leat__cos(0) == 1);
+    assert_true(isnan(leat__sin(1e300)) && isnan(leat__cos(INFINITY)) && isnan(leat__sin(NAN)));
 }
 
 static void rounds_halves_to_even(void **state) {
@@ -60,17 +79,17 @@ static void bits_are_fixed(void **state) {
     leat__rng rng = leat__rng_at(4, 0, 0, 0);
     uint64_t digest = 0;
     for (int i = 0; i < 10000; i++) {
-        const double x = between(&rng, 0.01, 50), y[2] = {leat__exp(x), leat__log(x)};
+        const double x = between(&rng, 0.01, 50);
+        const double y[4] = {leat__exp(x), leat__log(x), leat__sin(x), leat__cos(x)};
         digest = leat__hash(y, sizeof y, digest);
     }
-    assert_int_equal(digest, UINT64_C(0xa709aa6b150b5245));
+    assert_int_equal(digest, UINT64_C(0xeddf11ea1b9cb7fe));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exp_is_near),
-        cmocka_unit_test(log_is_near),
-        cmocka_unit_test(rounds_halves_to_even),
+        cmocka_unit_test(exp_is_near),          cmocka_unit_test(log_is_near),
+        cmocka_unit_test(sin_and_cos_are_near), cmocka_unit_test(rounds_halves_to_even),
         cmocka_unit_test(bits_are_fixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

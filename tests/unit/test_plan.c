@@ -49,7 +49,7 @@ static void test_refusals(void **state) {
         {"synth | decode_raw u8", LEAT_ERR_TYPE, "not bytes"},
         {"synth | parse image:bytes", LEAT_ERR_NOT_FOUND, "record"},
         {"synth | parse a:bytes from=image", LEAT_ERR_TYPE, "not the bytes of an Example"},
-        {"synth | resize 3 method=nearest flavour=pil", LEAT_ERR_UNSUPPORTED, "bilinear only"},
+        {"synth | resize 3 method=area flavour=pil", LEAT_ERR_UNSUPPORTED, "no method of flavour=pil"},
         {"synth | cast f32 | resize 3 flavour=pil", LEAT_ERR_TYPE, "works on u8"},
         {"synth | normalize mean=1,2 std=1,2,3", LEAT_ERR_ARGUMENT, "mean has 2 numbers and std 3"},
         {"synth | normalize mean=1,2", LEAT_ERR_SHAPE, "3 channels"},

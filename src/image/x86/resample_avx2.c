@@ -193,6 +193,9 @@ LEAT_INLINE void pil_h_wide(uint8_t *dst, const uint8_t *src, const leat__taps *
     case 2: pil_h_pairs(dst, src, taps, channels, 2); break;
     case 3: pil_h_pairs(dst, src, taps, channels, 3); break;
     case 4: pil_h_pairs(dst, src, taps, channels, 4); break;
+    case 5: pil_h_pairs(dst, src, taps, channels, 5); break;
+    case 6: pil_h_pairs(dst, src, taps, channels, 6); break;
+    case 7: pil_h_pairs(dst, src, taps, channels, 7); break;
     default: pil_h_pairs(dst, src, taps, channels, taps->n_pairs);
     }
 }
@@ -249,10 +252,10 @@ LEAT_INLINE __m256i pil_columns(const uint8_t *const *rows, const int32_t *coef,
     __m256i hi[4] = {zero, zero, zero, zero}, lo[4] = {zero, zero, zero, zero};
     for (int t = 0; t < n_taps; t += 2) {
         const bool two = t + 1 < n_taps;
-        const uint32_t k = (uint32_t)coef[t], l = two ? (uint32_t)coef[t + 1] : 0;
-        const uint32_t mask = (1u << LEAT_PIL_SPLIT) - 1;
-        const __m256i khi = _mm256_set1_epi32((int)(k >> LEAT_PIL_SPLIT | l >> LEAT_PIL_SPLIT << 16));
-        const __m256i klo = _mm256_set1_epi32((int)((k & mask) | (l & mask) << 16));
+        const int32_t k = coef[t], l = two ? coef[t + 1] : 0, mask = (1 << LEAT_PIL_SPLIT) - 1;
+        const uint32_t hi_pair = (uint16_t)(k >> LEAT_PIL_SPLIT) | (uint32_t)(l >> LEAT_PIL_SPLIT) << 16;
+        const __m256i khi = _mm256_set1_epi32((int)hi_pair);
+        const __m256i klo = _mm256_set1_epi32((k & mask) | (l & mask) << 16);
         const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(rows[t] + i));
         const __m256i b = two ? _mm256_loadu_si256((const __m256i *)(const void *)(rows[t + 1] + i)) : zero;
         const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpackhi_epi8(a, b);
@@ -282,6 +285,112 @@ static LEAT_FN_PIL_V(pil_v_avx2) {
     for (; i < n; i++) dst[i] = leat__pil_column(rows, coef, n_taps, i);
 }
 
+/* --------------------------------------------------------------------------- weighted sums of floats */
+
+/* Four values from a in the low lane and from b in the high lane. */
+LEAT_INLINE __m256 load_two_f32(const float *a, const float *b) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(a)), _mm_loadu_ps(b), 1);
+}
+
+LEAT_INLINE void sum_h_wide(float *dst, const float *src, const leat__taps *taps, int channels) {
+    const int32_t *lower = taps->lower;
+    const int n_taps = taps->max_taps;
+    span s = safe_span(taps, channels, (int64_t)(n_taps - 1) * channels + 4);
+    s.from = LEAT_ALIGN_UP(s.from, 2); /* weights stand in groups of two outputs */
+    int i = 0;
+    for (; i < LEAT_MIN(s.from, taps->n_out); i++)
+        leat__sum_pixel(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
+    const float *weight = taps->spread + (size_t)(i / 2) * (size_t)n_taps * 8;
+    const size_t next = (size_t)n_taps * 8;
+    for (; i + 4 <= s.to; i += 4, weight += next) {
+        const float *a = src + (ptrdiff_t)lower[i] * channels, *b = src + (ptrdiff_t)lower[i + 1] * channels;
+        const float *c = src + (ptrdiff_t)lower[i + 2] * channels;
+        const float *d = src + (ptrdiff_t)lower[i + 3] * channels;
+        __m256 x = _mm256_setzero_ps(), y = x;
+        for (int t = 0; t < n_taps; t++, weight += 8) {
+            x = _mm256_add_ps(x, _mm256_mul_ps(load_two_f32(a, b), _mm256_load_ps(weight)));
+            y = _mm256_add_ps(y, _mm256_mul_ps(load_two_f32(c, d), _mm256_load_ps(weight + next)));
+            a += channels, b += channels, c += channels, d += channels;
+        }
+        float *out = dst + (size_t)i * (size_t)channels;
+        _mm_storeu_ps(out, _mm256_castps256_ps128(x));
+        _mm_storeu_ps(out + channels, _mm256_extractf128_ps(x, 1));
+        _mm_storeu_ps(out + 2 * channels, _mm256_castps256_ps128(y));
+        _mm_storeu_ps(out + 3 * channels, _mm256_extractf128_ps(y, 1));
+    }
+    /* After the vectors: an RGB store ends one value late. */
+    for (; i < taps->n_out; i++) leat__sum_pixel(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
+}
+
+static LEAT_FN_SUM_H(sum_h_rgb_avx2) {
+    (void)channels;
+    sum_h_wide(dst, src, taps, 3);
+}
+
+static LEAT_FN_SUM_H(sum_h_rgba_avx2) {
+    (void)channels;
+    sum_h_wide(dst, src, taps, 4);
+}
+
+static LEAT_FN_SUM_H(sum_h_gray_avx2) {
+    (void)channels;
+    const int n_taps = taps->max_taps;
+    span s = safe_span(taps, 1, n_taps);
+    s.from = LEAT_ALIGN_UP(s.from, 8); /* weights stand in groups of eight outputs */
+    int i = 0;
+    for (; i < LEAT_MIN(s.from, taps->n_out); i++) leat__sum_pixel(dst + i, src, taps, i, 1);
+    const float *weight = taps->spread + (size_t)(i / 8) * (size_t)n_taps * 8;
+    for (; i + 8 <= s.to; i += 8) {
+        const __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(taps->lower + i));
+        __m256 sum = _mm256_setzero_ps();
+        for (int t = 0; t < n_taps; t++, weight += 8)
+            sum = _mm256_add_ps(sum,
+                                _mm256_mul_ps(_mm256_i32gather_ps(src + t, at, 4), _mm256_load_ps(weight)));
+        _mm256_storeu_ps(dst + i, sum);
+    }
+    for (; i < taps->n_out; i++) leat__sum_pixel(dst + i, src, taps, i, 1);
+}
+
+/* Eight values of a row of either type. */
+LEAT_INLINE __m256 load_eight(const void *row, size_t i, bool bytes) {
+    if (!bytes) return _mm256_loadu_ps((const float *)row + i);
+    const __m128i v = _mm_loadl_epi64((const __m128i *)(const void *)((const uint8_t *)row + i));
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(v));
+}
+
+/* 8 * n columns, n a constant. */
+LEAT_INLINE void sum_columns(float *dst, const void *const *rows, const float *weight, int n_taps,
+                             float scale, size_t i, int n, bool bytes) {
+    const __m256 zero = _mm256_setzero_ps(), last = _mm256_set1_ps(scale);
+    __m256 sum[4] = {zero, zero, zero, zero};
+    for (int t = 0; t < n_taps; t++) {
+        const __m256 w = _mm256_broadcast_ss(weight + t);
+        LEAT_UNROLL
+        for (int j = 0; j < n; j++)
+            sum[j] = _mm256_add_ps(sum[j], _mm256_mul_ps(load_eight(rows[t], i + 8 * (size_t)j, bytes), w));
+    }
+    LEAT_UNROLL
+    for (int j = 0; j < n; j++) _mm256_storeu_ps(dst + i + 8 * (size_t)j, _mm256_mul_ps(sum[j], last));
+}
+
+LEAT_INLINE void sum_rows(float *dst, const void *const *rows, const float *weight, int n_taps, float scale,
+                          size_t n, bool bytes) {
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) sum_columns(dst, rows, weight, n_taps, scale, i, 4, bytes);
+    for (; i + 8 <= n; i += 8) sum_columns(dst, rows, weight, n_taps, scale, i, 1, bytes);
+    for (; i < n; i++)
+        dst[i] = bytes ? leat__sum_column_u8(rows, weight, n_taps, scale, i)
+                       : leat__sum_column_f32(rows, weight, n_taps, scale, i);
+}
+
+static LEAT_FN_SUM_V(sum_v_u8_avx2) {
+    sum_rows(dst, rows, weight, n_taps, scale, n, true);
+}
+
+static LEAT_FN_SUM_V(sum_v_f32_avx2) {
+    sum_rows(dst, rows, weight, n_taps, scale, n, false);
+}
+
 void leat__image_dsp_init_resample_avx2(leat__image_dsp *dsp) {
     dsp->tf_h_u8[1] = tf_h_gray_avx2;
     dsp->tf_h_u8[3] = tf_h_rgb_avx2;
@@ -289,8 +398,13 @@ void leat__image_dsp_init_resample_avx2(leat__image_dsp *dsp) {
     dsp->pil_h[1] = pil_h_gray_avx2;
     dsp->pil_h[3] = pil_h_rgb_avx2;
     dsp->pil_h[4] = pil_h_rgba_avx2;
-    dsp->pil_lanes[1] = 1;
-    dsp->pil_lanes[3] = 4;
-    dsp->pil_lanes[4] = 4;
+    dsp->lanes[1] = 1;
+    dsp->lanes[3] = 4;
+    dsp->lanes[4] = 4;
     dsp->pil_v = pil_v_avx2;
+    dsp->sum_h[1] = sum_h_gray_avx2;
+    dsp->sum_h[3] = sum_h_rgb_avx2;
+    dsp->sum_h[4] = sum_h_rgba_avx2;
+    dsp->sum_v_u8 = sum_v_u8_avx2;
+    dsp->sum_v_f32 = sum_v_f32_avx2;
 }
