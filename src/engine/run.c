@@ -17,6 +17,7 @@ int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *la
     for (int i = 0; i < LEAT_STEPS_MAX; i++) tools->made[i].kind = LEAT_MEM_WORKER;
     for (int i = 0; i < LEAT_VALUES_MAX; i++) tools->numbers[i].kind = LEAT_MEM_WORKER;
     leat__image_dsp_init(&tools->dsp, leat__cpu_flags());
+    if (plan->source->class->prepare) plan->source->class->prepare(plan->source, &tools->reader);
     tools->decoder = leat__decoder_new(err);
     return tools->decoder ? 0 : LEAT_ERR_MEMORY;
 }
@@ -236,10 +237,20 @@ static int run_convert(leat__tools *tools, const leat__step *step, const leat__w
 
 typedef struct decoding { /* rows on demand: decoded in bands, so that a picture is never held whole */
     leat__tools *tools;
-    int height, band_begin, band_end, band_rows;
+    int height, band_begin, band_end;
     uint8_t *band;
     size_t stride;
 } decoding;
+
+/* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
+enum { BAND_ROWS = 16 };
+
+static size_t band_stride(int width, int channels) {
+    return LEAT_ALIGN_UP((size_t)width * (size_t)channels, (size_t)LEAT_CACHE_LINE);
+}
+static size_t band_bytes(int width, int channels) {
+    return band_stride(width, channels) * BAND_ROWS + LEAT_DECODE_SKEW;
+}
 
 static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err) {
     decoding *d = rows->user;
@@ -248,7 +259,7 @@ static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err
         leat__run_stage(tools, LEAT_STAGE_DECODE);
         while (y >= d->band_end) {
             d->band_begin = d->band_end;
-            const int n = LEAT_MIN(d->band_rows, d->height - d->band_begin);
+            const int n = LEAT_MIN((int)BAND_ROWS, d->height - d->band_begin);
             LEAT_TRY(leat__decode_rows(tools->decoder, d->band, (ptrdiff_t)d->stride, n, err));
             d->band_end += n;
         }
@@ -286,6 +297,30 @@ static int draw_crop(const leat__tools *tools, const leat__step *step, const lea
     return leat__draw_crop(box, &step->as.pass->crop, tools->plan->seed, at->epoch, at->position, height, width, err);
 }
 
+static int stop_at_first_row(leat__rows *rows, int y, const void **out, leat_error *err) {
+    (void)rows, (void)y, (void)out, (void)err;
+    return LEAT_ERR_CANCELLED;
+}
+
+/* A crop may take any part of a picture, in a later epoch a larger one than today: buffers and tables are made for the
+ * whole picture when it is first met, by passes that end before their first row. */
+static void prepare_for_whole(leat__tools *tools, const leat__step *step, const leat__where *at, const leat__picture_info *info) {
+    if (info->height <= tools->met_height && info->width <= tools->met_width) return;
+    tools->met_height = LEAT_MAX(tools->met_height, info->height);
+    tools->met_width = LEAT_MAX(tools->met_width, info->width);
+    const leat__pass_plan *plan = step->as.pass;
+    leat__rows rows = {.height = tools->met_height, .width = tools->met_width, .channels = info->channels, .dtype = LEAT_DTYPE_U8, .row = stop_at_first_row};
+    leat__pass pass;
+    leat_error ignored;
+    leat__buf_reserve(&tools->band, band_bytes(rows.width, rows.channels));
+    if (plan->resample == LEAT_RESAMPLE_NONE || leat__draw_pass(&pass, plan, tools->plan->seed, at->epoch, at->position, &rows, &ignored) < 0) return;
+    LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t nothing[LEAT_CACHE_LINE]; /* no row comes, so nothing is written */
+    for (int flipped = 0; flipped < 2; flipped++) {
+        pass.flip_x = flipped;
+        leat__pass_run(&pass, &tools->dsp, &rows, nothing, &tools->scratch, &ignored);
+    }
+}
+
 static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at, size_t memory_max,
                              leat_error *err) {
     const leat__value *file = &tools->value[step->value];
@@ -296,6 +331,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
     LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
     if (step->as.pass->crop.kind != LEAT_CROP_NONE) {
         leat__box box;
+        prepare_for_whole(tools, step, at, &info);
         int rc = draw_crop(tools, step, at, info.height, info.width, &box, err);
         if (rc == 0) rc = leat__decode_region(tools->decoder, &box, err);
         if (rc < 0) {
@@ -306,16 +342,14 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
         info.width = box.width;
     }
     leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
-    /* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
-    decoding d = {.tools = tools, .height = info.height, .band_rows = 16};
-    d.stride = LEAT_ALIGN_UP((size_t)info.width * (size_t)info.channels, (size_t)LEAT_CACHE_LINE);
+    decoding d = {.tools = tools, .height = info.height, .stride = band_stride(info.width, info.channels)};
     leat__rows rows = {.height = info.height, .width = info.width, .channels = info.channels, .dtype = LEAT_DTYPE_U8, .row = decode_row, .user = &d};
     int rc;
-    if (leat__buf_reserve(&tools->band, d.stride * (size_t)d.band_rows + LEAT_DECODE_SKEW)) {
+    if (leat__buf_reserve(&tools->band, band_bytes(info.width, info.channels))) {
         d.band = tools->band.data + LEAT_DECODE_SKEW;
         rc = finish_pass(tools, step, at, &rows, 3, err);
     } else {
-        rc = leat__fail_memory(err, d.stride * (size_t)d.band_rows, "rows of a picture");
+        rc = leat__fail_memory(err, band_bytes(info.width, info.channels), "rows of a picture");
     }
     leat_error end;
     const int stage = tools->stage, ended = leat__decode_end(tools->decoder, &end);

@@ -215,10 +215,25 @@ static void account(leat_pipeline *feed, leat__worker *worker, int n) {
     }
     worker->bytes_read = tools->reader.bytes_read;
     const uint32_t grown = leat__tools_grown(tools);
-    if (grown == worker->grown) return;
+    /* An arena can need more than ever before and still have had room for it. */
+    if (grown == worker->grown && leat__decoder_high(tools->decoder) <= feed->high.arena) return;
     feed->grown += grown - worker->grown;
     worker->grown = grown;
-    if (leat__tools_raise(tools, &feed->high)) feed->high_version++;
+    if (!leat__tools_raise(tools, &feed->high)) return;
+    feed->high_version++;
+    pthread_cond_broadcast(&feed->ring->work); /* those who have nothing to do adopt it now */
+}
+
+/* Makes a worker's buffers as large as the largest that any other has needed: false if they are. With the mutex held,
+ * which is released meanwhile. */
+static bool adopt(leat_pipeline *feed, leat__worker *worker) {
+    if (worker->high_version == feed->high_version) return false;
+    const leat__high_water high = feed->high;
+    worker->high_version = feed->high_version;
+    leat__unlock(&feed->ring->mutex);
+    leat__tools_adopt(&worker->tools, &high);
+    leat__lock(&feed->ring->mutex);
+    return true;
 }
 
 bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {
@@ -227,14 +242,8 @@ bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {
     if (!next_task(feed, &task)) return false;
     feed->n_busy++;
     if (feed->dealing) pthread_cond_signal(&ring->work); /* there is more for somebody else */
-    const bool behind = worker->high_version != feed->high_version;
-    leat__high_water high;
-    if (behind) {
-        high = feed->high;
-        worker->high_version = feed->high_version;
-    }
+    adopt(feed, worker);
     leat__unlock(&ring->mutex);
-    if (behind) leat__tools_adopt(&worker->tools, &high);
     run_task(feed, worker, &task);
     leat__lock(&ring->mutex);
     account(feed, worker, task.n);
@@ -263,6 +272,7 @@ static void *worker_main(void *argument) {
     while (!feed->stop) {
         if (leat__sched_step(feed, worker)) continue;
         if (feed->stop) break;
+        if (adopt(feed, worker)) continue;
         /* A stream may have turned out to end here: nobody else would tell the consumer. */
         if (feed->stream && feed->due == feed->opened) pthread_cond_signal(&ring->progress);
         const uint64_t began = leat__now_ns();
