@@ -113,9 +113,9 @@ void leat_pipeline_close(leat_pipeline **feed) {
 
 int64_t leat_pipeline_samples(const leat_pipeline *feed) {
     if (!feed) return -1;
-    leat__lock(&feed->ring->mutex);
+    const bool locked = leat__pipeline_lock(feed);
     const uint64_t n = leat__order_length(&feed->plan.order);
-    leat__unlock(&feed->ring->mutex);
+    leat__pipeline_unlock(feed, locked);
     return n > INT64_MAX ? -1 : (int64_t)n;
 }
 
@@ -145,11 +145,11 @@ int leat_pipeline_state(const leat_pipeline *feed, char *text, size_t cap, leat_
 int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err) {
     leat__error_clear(err);
     if (!feed || !text) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
-    leat__lock(&feed->ring->mutex);
+    const bool locked = leat__pipeline_lock(feed);
     leat__cursor cursor;
-    int rc = leat__state_read(feed, text, &cursor, err);
+    int rc = locked ? leat__state_read(feed, text, &cursor, err) : leat__pipeline_fail_forked(err);
     if (rc == 0) rc = leat__sched_move(feed, cursor, err);
-    leat__unlock(&feed->ring->mutex);
+    leat__pipeline_unlock(feed, locked);
     return rc;
 }
 
@@ -161,17 +161,21 @@ void leat_pipeline_stats(const leat_pipeline *feed, leat_stats *stats) {
 
 int leat_pipeline_bad(const leat_pipeline *feed, uint64_t i, leat_bad *bad) {
     if (!feed || !bad) return LEAT_ERR_ARGUMENT;
-    leat__lock(&feed->ring->mutex);
+    const bool locked = leat__pipeline_lock(feed);
     const int rc = i < feed->n_bad ? 0 : LEAT_END;
     if (rc == 0) *bad = feed->bad[i];
-    leat__unlock(&feed->ring->mutex);
+    leat__pipeline_unlock(feed, locked);
     return rc;
 }
 
 size_t leat_pipeline_plan(const leat_pipeline *feed, char *text, size_t cap) {
-    return feed ? leat__plan_text(&feed->plan, feed->n_workers, text, cap) : 0;
+    if (!feed) return 0;
+    const bool locked = leat__pipeline_lock(feed); /* a stream may just learn how long it is */
+    const size_t n = leat__plan_text(&feed->plan, feed->n_workers, text, cap);
+    leat__pipeline_unlock(feed, locked);
+    return n;
 }
 
 void leat_pipeline_cancel(leat_pipeline *feed) {
-    if (feed) atomic_store(&feed->cancelled, 1);
+    if (feed) leat__pipeline_cancel(feed);
 }

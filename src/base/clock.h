@@ -24,4 +24,9 @@ static inline int64_t leat__wall_ns(void) {
     return (int64_t)leat__clock_read(CLOCK_REALTIME);
 }
 
+static inline void leat__sleep_ns(uint64_t ns) {
+    const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+    nanosleep(&t, NULL);
+}
+
 #endif

@@ -242,6 +242,11 @@ int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err)
     return rc;
 }
 
+/* Also from a signal handler: no lock, no wake-up; a waiting next looks every 50 ms. */
+void leat__pipeline_cancel(leat_pipeline *feed) {
+    atomic_store(&feed->cancelled, 1);
+}
+
 /* -------------------------------------------------------------------------------------------- stats */
 
 void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {

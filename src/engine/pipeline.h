@@ -89,6 +89,7 @@ int leat__pipeline_fail_forked(leat_error *err);
 int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config, leat_error *err);
 int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);
 void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out);
+void leat__pipeline_cancel(leat_pipeline *feed);
 void leat__pipeline_close(leat_pipeline **feed);
 
 /* state.c */

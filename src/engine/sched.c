@@ -180,7 +180,7 @@ static void handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *sl
 
 static void stall(const leat_pipeline *feed, const leat__worker *worker) {
     const uint64_t us = leat__mix64(leat__now_ns() + (uint64_t)worker->number) % (feed->stall_us + 1);
-    nanosleep(&(struct timespec){.tv_nsec = (long)LEAT_MIN(us, UINT64_C(999999)) * 1000}, NULL);
+    leat__sleep_ns(us * 1000);
 }
 
 static void run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task) {

@@ -2,8 +2,8 @@
 /* leat_index: makes indexes anew and keeps them. Opening a source does all of the work. */
 #include <limits.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "tools/tools.h"
 
 /* What is the use of an index that is not kept: here it is a failure, elsewhere a warning. */
@@ -47,7 +47,7 @@ int leat_index(const char *const *paths, int n, int beside, uint64_t *n_samples,
     if (!paths || n < 1) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_index: there is no path");
     /* Opening keeps no index of what changed just now, within the grain of the file system's clock: here it is worth
      * waiting for. */
-    nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
+    leat__sleep_ns(25000000);
     leat__open_options options = leat__tool_open_options(config);
     if (options.no_side_files)
         return leat__fail(err, LEAT_ERR_ARGUMENT,
