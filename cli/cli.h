@@ -16,12 +16,13 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 typedef struct cli_verb {
     const char *name;
-    const char *help; /* one line                                     */
-    const char *usage; /* the whole text of --help, with an example    */
+    const char *help;                  /* one line                                     */
+    const char *usage;                 /* the whole text of --help, with an example    */
     int (*run)(int argc, char **argv); /* argv[0] is the verb                          */
 } cli_verb;
 
-extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index, cli_synth, cli_pack;
+extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index,
+    cli_synth, cli_pack;
 
 /* opts.c: one table of options a verb, read with getopt_long. */
 typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;
@@ -29,8 +30,8 @@ typedef struct cli_opt { /* ends with a NULL name                        */
     const char *name;    /* "threads" for --threads                      */
     char letter;         /* 't' for -t, 0 if none                        */
     cli_opt_kind kind;
-    void *to;            /* bool *, int64_t *, double *, const char **, uint64_t * (bytes: 4GiB) */
-    int64_t min, max;    /* of CLI_INT; both 0 = any                     */
+    void *to;         /* bool *, int64_t *, double *, const char **, uint64_t * (bytes: 4GiB) */
+    int64_t min, max; /* of CLI_INT; both 0 = any                     */
 } cli_opt;
 /* Reads options; *argc and *argv are left with the other words. Returns CLI_OK, or CLI_USAGE after a message, or -1
  * after printing the help. */

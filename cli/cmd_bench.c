@@ -279,7 +279,8 @@ static void print_advice(const bench *b) {
                threads < cores ? "more threads, and " : "",
                strncmp(source, "folder", 6) == 0
                    ? "smaller pictures: leat pack SRC OUT --size 256x256 shrinks them once."
-                   : "raw pixels: leat pack SRC OUT --size 256x256 --raw leaves nothing to decode, for more bytes.");
+                   : "raw pixels: leat pack SRC OUT --size 256x256 --raw leaves nothing to decode, for more "
+                     "bytes.");
     else if (top == LEAT_STAGE_READ)
         printf("Reading is the bottleneck: %d %% of the work.%s\nTry %s", part, cli_plain(stdout),
                strncmp(source, "folder", 6) == 0 ? "packing the files into TFRecords (leat pack): opening a "

@@ -12,11 +12,11 @@ static void print_help(FILE *f) {
     fprintf(f,
             "leat feeds training: images and records to finished batches.\n\n"
             "Usage: leat VERB [OPTIONS] [ARGUMENTS]      leat VERB --help shows options and an example\n\n");
-    for (int i = 0; i < N_VERBS; i++) fprintf(f, "  %s%-8s%s %s\n", cli_bold(f), verbs[i]->name, cli_plain(f), verbs[i]->help);
-    fprintf(f,
-            "\nA pipeline is one line of text, operations separated by '|':\n"
-            "  leat bench \"folder photos/train | shuffle | decode | resize 224 224 | batch 64\"\n"
-            "'leat ops' lists all operations.\n");
+    for (int i = 0; i < N_VERBS; i++)
+        fprintf(f, "  %s%-8s%s %s\n", cli_bold(f), verbs[i]->name, cli_plain(f), verbs[i]->help);
+    fprintf(f, "\nA pipeline is one line of text, operations separated by '|':\n"
+               "  leat bench \"folder photos/train | shuffle | decode | resize 224 224 | batch 64\"\n"
+               "'leat ops' lists all operations.\n");
 }
 
 /* Letters to add, take away or change until a is b; verbs are short. */
@@ -29,7 +29,8 @@ static int unlike(const char *a, const char *b) {
 
 int main(int argc, char **argv) {
     if (strcmp(leat_version(), LEAT_VERSION) != 0)
-        fprintf(stderr, "leat: this command is %s, the library it found is %s\n", LEAT_VERSION, leat_version());
+        fprintf(stderr, "leat: this command is %s, the library it found is %s\n", LEAT_VERSION,
+                leat_version());
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;
@@ -46,7 +47,9 @@ int main(int argc, char **argv) {
     const cli_verb *near = NULL;
     for (int i = 0; i < N_VERBS; i++) {
         if (strcmp(verbs[i]->name, word) == 0) return verbs[i]->run(argc - 1, argv + 1);
-        if (strlen(word) < 10 && unlike(verbs[i]->name, word) <= 2 && (!near || unlike(verbs[i]->name, word) < unlike(near->name, word))) near = verbs[i];
+        if (strlen(word) < 10 && unlike(verbs[i]->name, word) <= 2 &&
+            (!near || unlike(verbs[i]->name, word) < unlike(near->name, word)))
+            near = verbs[i];
     }
     if (near) fprintf(stderr, "leat: there is no verb '%s'; did you mean '%s'?\n", word, near->name);
     else fprintf(stderr, "leat: there is no verb '%s': 'leat --help' lists them\n", word);

@@ -39,9 +39,9 @@ static bool read_bytes(const char *text, uint64_t *out) {
     static const struct {
         const char *unit;
         double factor;
-    } units[] = {{"", 1},          {"B", 1},          {"KB", 1e3},       {"MB", 1e6},        {"GB", 1e9},
-                 {"K", 1024},      {"M", 1048576},    {"G", 1073741824}, {"KiB", 1024},      {"MiB", 1048576},
-                 {"GiB", 1073741824}};
+    } units[] = {{"", 1},       {"B", 1},         {"KB", 1e3},        {"MB", 1e6},
+                 {"GB", 1e9},   {"K", 1024},      {"M", 1048576},     {"G", 1073741824},
+                 {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
     char *end;
     const double x = strtod(text, &end);
     if (end == text || !(x >= 0) || x > 1e18) return false;
@@ -57,20 +57,24 @@ static int set_option(const cli_verb *verb, const cli_opt *opt, const char *text
     case CLI_FLAG: *(bool *)opt->to = true; return CLI_OK;
     case CLI_TEXT: *(const char **)opt->to = text; return CLI_OK;
     case CLI_INT:
-        if (!read_int(text, &i)) return cli_fail(verb->name, CLI_USAGE, "--%s must be a whole number, not '%s'", opt->name, text);
+        if (!read_int(text, &i))
+            return cli_fail(verb->name, CLI_USAGE, "--%s must be a whole number, not '%s'", opt->name, text);
         if ((opt->min || opt->max) && (i < opt->min || i > opt->max))
-            return cli_fail(verb->name, CLI_USAGE, "--%s must lie between %" PRId64 " and %" PRId64 ", not %s", opt->name, opt->min,
+            return cli_fail(verb->name, CLI_USAGE,
+                            "--%s must lie between %" PRId64 " and %" PRId64 ", not %s", opt->name, opt->min,
                             opt->max, text);
         *(int64_t *)opt->to = i;
         return CLI_OK;
     case CLI_NUMBER:
         *(double *)opt->to = strtod(text, &end);
         if (end == text || *end || !(*(double *)opt->to >= 0) || *(double *)opt->to > 1e9)
-            return cli_fail(verb->name, CLI_USAGE, "--%s must be a number of at least 0, not '%s'", opt->name, text);
+            return cli_fail(verb->name, CLI_USAGE, "--%s must be a number of at least 0, not '%s'", opt->name,
+                            text);
         return CLI_OK;
     case CLI_BYTES:
         if (!read_bytes(text, opt->to))
-            return cli_fail(verb->name, CLI_USAGE, "--%s must be a size such as 512MiB or 4GB, not '%s'", opt->name, text);
+            return cli_fail(verb->name, CLI_USAGE, "--%s must be a size such as 512MiB or 4GB, not '%s'",
+                            opt->name, text);
         return CLI_OK;
     }
     return CLI_OK;
@@ -97,12 +101,14 @@ int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***ar
             return -1;
         }
         if (c == ':')
-            return cli_fail(verb->name, CLI_USAGE, "%s needs a value: 'leat %s --help' explains it", (*argv)[optind - 1], verb->name);
+            return cli_fail(verb->name, CLI_USAGE, "%s needs a value: 'leat %s --help' explains it",
+                            (*argv)[optind - 1], verb->name);
         const cli_opt *found = NULL;
         for (int i = 0; i < n; i++)
             if (c == FIRST + i || (c == opts[i].letter && opts[i].letter)) found = &opts[i];
         if (!found)
-            return cli_fail(verb->name, CLI_USAGE, "there is no option %s: 'leat %s --help' lists them", (*argv)[optind - 1], verb->name);
+            return cli_fail(verb->name, CLI_USAGE, "there is no option %s: 'leat %s --help' lists them",
+                            (*argv)[optind - 1], verb->name);
         const int rc = set_option(verb, found, optarg);
         if (rc) return rc;
     }

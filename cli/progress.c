@@ -34,12 +34,14 @@ static void draw_bar(const cli_progress *p, double rate) {
     char bar[CELLS * 3 + 1] = "";
     fprintf(stderr, "\r\033[K%s", p->what);
     if (p->total > 0) {
-        const int full = (int)((double)CELLS * (double)(p->done < p->total ? p->done : p->total) / (double)p->total);
+        const int full =
+            (int)((double)CELLS * (double)(p->done < p->total ? p->done : p->total) / (double)p->total);
         for (int i = 0; i < CELLS; i++) strcat(bar, i < full ? "━" : "─");
         fprintf(stderr, " %s %3.0f%%", bar, 100.0 * (double)p->done / (double)p->total);
     }
     fprintf(stderr, "  %s %s, %s/s", cli_count(p->done), p->unit, cli_count((uint64_t)rate));
-    if (p->total > p->done && rate > 0) fprintf(stderr, ", %s left", cli_time((double)(p->total - p->done) / rate));
+    if (p->total > p->done && rate > 0)
+        fprintf(stderr, ", %s left", cli_time((double)(p->total - p->done) / rate));
     fflush(stderr);
 }
 
@@ -55,7 +57,8 @@ void cli_progress_update(cli_progress *p, uint64_t done, uint64_t total) {
         draw_bar(p, rate);
         p->shown = true;
     } else if (p->total) {
-        fprintf(stderr, "%s: %s of %s %s, %s/s\n", p->what, cli_count(done), cli_count(p->total), p->unit, cli_count((uint64_t)rate));
+        fprintf(stderr, "%s: %s of %s %s, %s/s\n", p->what, cli_count(done), cli_count(p->total), p->unit,
+                cli_count((uint64_t)rate));
     } else {
         fprintf(stderr, "%s: %s %s, %s/s\n", p->what, cli_count(done), p->unit, cli_count((uint64_t)rate));
     }

@@ -30,14 +30,16 @@ void leat_spec_add(leat_spec *spec, const char *text) {
     if (all->size) all->size--; /* the final 0 */
     const bool fits = (all->size == 0 || leat__buf_append(all, " | ", 3));
     const int column = (int)all->size + 1;
-    if (!fits || !leat__buf_append(all, text, strlen(text) + 1)) leat__fail_memory(&spec->error, strlen(text), "a pipeline text");
+    if (!fits || !leat__buf_append(all, text, strlen(text) + 1))
+        leat__fail_memory(&spec->error, strlen(text), "a pipeline text");
     else leat__spec_read(spec, text, column, &spec->error);
 }
 
 void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
     if (!spec || spec->error.code) return;
     if (!arrays || n < 1 || n > LEAT_FIELDS_MAX) {
-        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_arrays: 1 to %d arrays, not %d", LEAT_FIELDS_MAX, n);
+        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_arrays: 1 to %d arrays, not %d",
+                   LEAT_FIELDS_MAX, n);
         return;
     }
     spec->arrays = leat__arena_alloc(&spec->memory, (size_t)n * sizeof *arrays);
@@ -93,7 +95,8 @@ void leat_spec_free(leat_spec **handle) {
 
 /* ----------------------------------------------------------------------------------------- pipeline */
 
-int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config, leat_error *err) {
+int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
+                       leat_error *err) {
     leat__error_clear(err);
     if (!out) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_open: out is NULL");
     *out = NULL;
@@ -127,7 +130,8 @@ int64_t leat_pipeline_length(const leat_pipeline *feed) {
 
 int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap) {
     if (!feed) return 0;
-    for (int i = 0; fields && i < feed->plan.n_outputs && i < cap; i++) fields[i] = feed->plan.output[i].field;
+    for (int i = 0; fields && i < feed->plan.n_outputs && i < cap; i++)
+        fields[i] = feed->plan.output[i].field;
     return feed->plan.n_outputs;
 }
 
@@ -144,7 +148,8 @@ int leat_pipeline_state(const leat_pipeline *feed, char *text, size_t cap, leat_
 
 int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err) {
     leat__error_clear(err);
-    if (!feed || !text) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
+    if (!feed || !text)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
     const bool locked = leat__pipeline_lock(feed);
     leat__cursor cursor;
     int rc = locked ? leat__state_read(feed, text, &cursor, err) : leat__pipeline_fail_forked(err);

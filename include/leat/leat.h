@@ -53,23 +53,23 @@ extern "C" {
 #define LEAT_END 1 /* from leat_pipeline_next: the epochs asked for are over */
 
 /* One list gives the codes, their names and their sentences (leat_error_name, leat_error_text). */
-#define LEAT_ERROR_MAP(X)                                                                            \
-    X(ARGUMENT, -1, "a wrong argument")                                                              \
-    X(SYNTAX, -2, "the pipeline text cannot be read")                                                \
-    X(NOT_FOUND, -3, "a file, folder or field does not exist")                                       \
-    X(IO, -4, "the operating system refused to read or write")                                       \
-    X(MEMORY, -5, "no memory, or the byte budget is used up")                                        \
-    X(FORMAT, -6, "the bytes are not what they should be")                                           \
-    X(CORRUPT, -7, "a checksum does not match")                                                      \
-    X(DECODE, -8, "an image cannot be decoded")                                                      \
-    X(SHAPE, -9, "shapes do not fit together")                                                       \
-    X(TYPE, -10, "types do not fit together")                                                        \
-    X(LIMIT, -11, "something is larger than a limit allows")                                         \
-    X(SLOTS_HELD, -12, "the caller holds all batches")                                               \
-    X(STATE, -13, "a saved state does not belong to this pipeline")                                  \
-    X(FORKED, -14, "the pipeline was opened in another process")                                     \
-    X(THREAD, -15, "a thread could not be started")                                                  \
-    X(UNSUPPORTED, -16, "this cannot be done here")                                                  \
+#define LEAT_ERROR_MAP(X)                                           \
+    X(ARGUMENT, -1, "a wrong argument")                             \
+    X(SYNTAX, -2, "the pipeline text cannot be read")               \
+    X(NOT_FOUND, -3, "a file, folder or field does not exist")      \
+    X(IO, -4, "the operating system refused to read or write")      \
+    X(MEMORY, -5, "no memory, or the byte budget is used up")       \
+    X(FORMAT, -6, "the bytes are not what they should be")          \
+    X(CORRUPT, -7, "a checksum does not match")                     \
+    X(DECODE, -8, "an image cannot be decoded")                     \
+    X(SHAPE, -9, "shapes do not fit together")                      \
+    X(TYPE, -10, "types do not fit together")                       \
+    X(LIMIT, -11, "something is larger than a limit allows")        \
+    X(SLOTS_HELD, -12, "the caller holds all batches")              \
+    X(STATE, -13, "a saved state does not belong to this pipeline") \
+    X(FORKED, -14, "the pipeline was opened in another process")    \
+    X(THREAD, -15, "a thread could not be started")                 \
+    X(UNSUPPORTED, -16, "this cannot be done here")                 \
     X(CANCELLED, -17, "the caller asked to stop")
 
 enum {
@@ -133,19 +133,19 @@ typedef int (*leat_progress_fn)(void *user, const char *what, uint64_t done, uin
 typedef void *(*leat_slot_alloc_fn)(void *user, size_t bytes, size_t alignment);
 typedef void (*leat_slot_free_fn)(void *user, void *memory, size_t bytes);
 
-typedef struct leat_config {   /* zeroed = sensible defaults                                          */
-    int n_threads;             /* workers; 0 = a fair share of the cores this process may use         */
-    int n_slots;               /* batches in memory at once; 0 = what `prefetch` says, else automatic */
-    int synchronous;           /* 1 = no threads: everything runs in the caller of next               */
-    int on_error;              /* LEAT_ON_ERROR_*; 0 = raise                                          */
-    int n_epochs;              /* 0 = one epoch, -1 = without end                                     */
-    int tune;                  /* 0 = slots in use follow what the consumer waits for, -1 = fixed     */
-    uint64_t seed;             /* for every random operation that has none of its own                 */
-    size_t memory_max_bytes;   /* 0 = a quarter of what is available                                  */
-    const char *cache_dir;     /* indexes go here; NULL = the user's cache directory                  */
-    int no_side_files;         /* 1 = neither read nor write indexes on disk                          */
-    leat_log_fn log;           /* NULL = silence                                                      */
-    leat_progress_fn progress; /* NULL = none                                                         */
+typedef struct leat_config {       /* zeroed = sensible defaults                                          */
+    int n_threads;                 /* workers; 0 = a fair share of the cores this process may use         */
+    int n_slots;                   /* batches in memory at once; 0 = what `prefetch` says, else automatic */
+    int synchronous;               /* 1 = no threads: everything runs in the caller of next               */
+    int on_error;                  /* LEAT_ON_ERROR_*; 0 = raise                                          */
+    int n_epochs;                  /* 0 = one epoch, -1 = without end                                     */
+    int tune;                      /* 0 = slots in use follow what the consumer waits for, -1 = fixed     */
+    uint64_t seed;                 /* for every random operation that has none of its own                 */
+    size_t memory_max_bytes;       /* 0 = a quarter of what is available                                  */
+    const char *cache_dir;         /* indexes go here; NULL = the user's cache directory                  */
+    int no_side_files;             /* 1 = neither read nor write indexes on disk                          */
+    leat_log_fn log;               /* NULL = silence                                                      */
+    leat_progress_fn progress;     /* NULL = none                                                         */
     leat_slot_alloc_fn slot_alloc; /* NULL = leat's own                                               */
     leat_slot_free_fn slot_free;
     void *user; /* passed to the callbacks above                                               */
@@ -159,7 +159,7 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
     int ndim;
     int64_t shape[LEAT_NDIM_MAX];  /* shape[0] is the batch; for ragged fields the number of values     */
     int64_t stride[LEAT_NDIM_MAX]; /* in bytes; all zero in what a caller gives = contiguous            */
-    const int64_t *offsets; /* ragged: sample i has values [offsets[i], offsets[i+1]); else NULL */
+    const int64_t *offsets;        /* ragged: sample i has values [offsets[i], offsets[i+1]); else NULL */
 } leat_tensor;
 
 typedef struct leat_batch { /* a lease on a slot                                                 */
@@ -181,21 +181,21 @@ typedef struct leat_field { /* what a batch will hold, known before the first on
 } leat_field;
 
 typedef struct leat_stats {
-    uint64_t samples;     /* handed over                                                       */
-    uint64_t batches;     /* handed over                                                       */
-    uint64_t bytes_read;  /* from storage                                                      */
-    uint64_t bytes_out;   /* written into handed-over batches                                  */
-    uint64_t bad_samples; /* counted whatever the policy                                       */
-    uint64_t slots;       /* in use now                                                        */
-    uint64_t slots_added; /* because the caller held all of them                               */
-    uint64_t grown;       /* times a worker's buffer had to grow                               */
-    uint64_t memory_bytes; /* held now: slots, buffers, indexes                                 */
+    uint64_t samples;          /* handed over                                                       */
+    uint64_t batches;          /* handed over                                                       */
+    uint64_t bytes_read;       /* from storage                                                      */
+    uint64_t bytes_out;        /* written into handed-over batches                                  */
+    uint64_t bad_samples;      /* counted whatever the policy                                       */
+    uint64_t slots;            /* in use now                                                        */
+    uint64_t slots_added;      /* because the caller held all of them                               */
+    uint64_t grown;            /* times a worker's buffer had to grow                               */
+    uint64_t memory_bytes;     /* held now: slots, buffers, indexes                                 */
     uint64_t memory_max_bytes; /* the budget                                                        */
     int n_threads;
-    double wait_s;        /* the consumer waited for leat this long                            */
-    double full_s;        /* the workers had nothing to do this long, summed over workers      */
-    double cpu_s;         /* processor time of the workers                                     */
-    double first_batch_s; /* from open to the first batch                                      */
+    double wait_s;                    /* the consumer waited for leat this long                            */
+    double full_s;                    /* the workers had nothing to do this long, summed over workers      */
+    double cpu_s;                     /* processor time of the workers                                     */
+    double first_batch_s;             /* from open to the first batch                                      */
     double stage_s[LEAT_STAGE_COUNT]; /* wall time of the workers by stage, estimated by sampling          */
 } leat_stats;
 

@@ -81,8 +81,8 @@ typedef struct leat_info { /* zeroed before; free with leat_info_free           
 
 /* What a path is: a folder of images, a TFRecord file or pattern, an image. look_at: how many samples are opened for
  * sizes and formats, spread evenly; 0 = 1000, -1 = all. */
-LEAT_API int leat_info_read(leat_info *info, const char *path, int64_t look_at, const leat_tool_config *config,
-                            leat_error *err);
+LEAT_API int leat_info_read(leat_info *info, const char *path, int64_t look_at,
+                            const leat_tool_config *config, leat_error *err);
 LEAT_API void leat_info_free(leat_info *info);
 
 /* Calls line for each line of a readable form of the records [first, first + count) of a TFRecord file; a damaged record
@@ -106,12 +106,13 @@ typedef struct leat_check_bad { /* texts live until the callback returns        
 /* Checks every checksum and decodes every image below the paths (folders, TFRecords, images; the images inside records
  * too). bad is called once for each bad one, in order; non-zero from it stops. Progress counts bytes. Returns 0 whether
  * or not something is bad. */
-LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, const leat_check_bad *bad), void *user,
-                        leat_check_report *report, const leat_tool_config *config, leat_error *err);
+LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, const leat_check_bad *bad),
+                        void *user, leat_check_report *report, const leat_tool_config *config,
+                        leat_error *err);
 
 /* Makes the index of a folder or of TFRecords anew and keeps it: in the cache directory, or beside the data. */
-LEAT_API int leat_index(const char *const *paths, int n, int beside, uint64_t *n_samples, const leat_tool_config *config,
-                        leat_error *err);
+LEAT_API int leat_index(const char *const *paths, int n, int beside, uint64_t *n_samples,
+                        const leat_tool_config *config, leat_error *err);
 
 /* --------------------------------------------------------------------------------------------- make */
 
@@ -130,19 +131,19 @@ typedef struct leat_synth_config { /* zeroed = the defaults named here          
 LEAT_API int leat_synth(const char *folder, const leat_synth_config *synth, const leat_tool_config *config,
                         leat_error *err);
 
-typedef struct leat_pack_config {  /* zeroed = the defaults named here                       */
-    int width, height;             /* 0 = as they are, bytes copied; else resized            */
-    int raw;                       /* 1 = u8 pixels (needs a size); 0 = image files          */
-    int quality;                   /* 0 = 95, of resized JPEGs                               */
-    int n_shards;                  /* 0 = as many as shard_bytes says                        */
-    uint64_t shard_bytes;          /* 0 = about 128 MB; less for small sets, for 16 shards   */
-    const char *prefix;            /* NULL = "data": data-00000-of-00004.tfrecord            */
-    const char *image_key;         /* NULL = "image"                                         */
-    const char *label_key;         /* NULL = "label"                                         */
-    int shuffle;                   /* 1 = samples in a shuffled order over the shards        */
+typedef struct leat_pack_config { /* zeroed = the defaults named here                       */
+    int width, height;            /* 0 = as they are, bytes copied; else resized            */
+    int raw;                      /* 1 = u8 pixels (needs a size); 0 = image files          */
+    int quality;                  /* 0 = 95, of resized JPEGs                               */
+    int n_shards;                 /* 0 = as many as shard_bytes says                        */
+    uint64_t shard_bytes;         /* 0 = about 128 MB; less for small sets, for 16 shards   */
+    const char *prefix;           /* NULL = "data": data-00000-of-00004.tfrecord            */
+    const char *image_key;        /* NULL = "image"                                         */
+    const char *label_key;        /* NULL = "label"                                         */
+    int shuffle;                  /* 1 = samples in a shuffled order over the shards        */
     uint64_t seed;
-    int on_error;                  /* LEAT_ON_ERROR_RAISE or _SKIP                           */
-    int force;                     /* 1 = removes another pack of that prefix, and begins anew */
+    int on_error; /* LEAT_ON_ERROR_RAISE or _SKIP                           */
+    int force;    /* 1 = removes another pack of that prefix, and begins anew */
 } leat_pack_config;
 
 typedef struct leat_pack_report {
@@ -154,8 +155,8 @@ typedef struct leat_pack_report {
 /* A folder of images to sharded TFRecords of tf.train.Examples with the features image, label, and for raw pixels
  * height, width, channels. Shards appear whole, by rename; running again after an interruption goes on with the missing
  * ones and gives the same bytes. LEAT_ERR_STATE: another pack is there, or another process is packing there. */
-LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_config *pack, leat_pack_report *report,
-                       const leat_tool_config *config, leat_error *err);
+LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_config *pack,
+                       leat_pack_report *report, const leat_tool_config *config, leat_error *err);
 
 typedef struct leat_feature { /* one feature of a tf.train.Example                      */
     const char *name;         /* UTF-8                                                  */
@@ -189,8 +190,8 @@ typedef struct leat_roofline {
 /* The ceiling for a pipeline, measured by a bare loop on the same data with the same number of threads for about
  * `seconds`: for encoded images, full decoding of the files from memory with libjpeg-turbo; for records and arrays, memcpy
  * of a sample's output bytes into a ring as large as the pipeline's. */
-LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *feed, double seconds,
-                                   leat_error *err);
+LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *feed,
+                                   double seconds, leat_error *err);
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,8 @@ typedef struct leat__codec_ops {
     int (*begin)(void *state, leat__decode_job *job, leat_error *err);
     /* May be NULL. Before the first row: leaves out what is not in the box, as far as it can. Sets *taken to what the
      * rows will hold from now on: no row above box->y, all rows from there on, columns that cover those of the box. */
-    int (*region)(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken, leat_error *err);
+    int (*region)(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken,
+                  leat_error *err);
     int (*rows)(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stride, int n_rows,
                 leat_error *err);
     /* complete: all rows were handed out, so the file's end is worth a look. Releases everything anyway. */

@@ -266,10 +266,11 @@ int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err)
     leat_error local;
     if (!err) err = &local;
     assert(d->ops && d->next_row == 0 && !d->boxed);
-    if (box->x < 0 || box->y < 0 || box->width < 1 || box->height < 1 || box->width > d->shown.width - box->x ||
-        box->height > d->shown.height - box->y)
-        return leat__fail(err, LEAT_ERR_ARGUMENT, "decode: the part %d x %d at %d, %d does not lie in %d x %d pixels",
-                          box->width, box->height, box->x, box->y, d->shown.width, d->shown.height);
+    if (box->x < 0 || box->y < 0 || box->width < 1 || box->height < 1 ||
+        box->width > d->shown.width - box->x || box->height > d->shown.height - box->y)
+        return leat__fail(err, LEAT_ERR_ARGUMENT,
+                          "decode: the part %d x %d at %d, %d does not lie in %d x %d pixels", box->width,
+                          box->height, box->x, box->y, d->shown.width, d->shown.height);
     d->taken = (leat__box){.width = d->shown.width, .height = d->shown.height};
     const bool streams = d->orientation == 1 && !d->job.whole;
     if (streams && d->ops->region) {
@@ -281,7 +282,8 @@ int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err)
     }
     d->line = NULL;
     if (streams) {
-        d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width + LEAT_DECODE_SKEW, (size_t)d->job.info.channels, &d->failure);
+        d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width + LEAT_DECODE_SKEW,
+                                     (size_t)d->job.info.channels, &d->failure);
         if (!d->line) {
             *err = d->failure;
             return d->failure.code;
@@ -300,8 +302,8 @@ int leat__decode_end(leat__decoder *d, leat_error *err) {
     assert(d->ops);
     const bool failed = d->failure.code != 0;
     leat_error ignored;
-    const int rc =
-        close_picture(d, !failed && !d->boxed && d->next_row == d->shown.height, failed ? &ignored : &d->failure);
+    const int rc = close_picture(d, !failed && !d->boxed && d->next_row == d->shown.height,
+                                 failed ? &ignored : &d->failure);
     if (!failed && rc >= 0) return 0;
     if (err) *err = d->failure;
     return d->failure.code;
@@ -359,18 +361,21 @@ static int load_picture(leat__decoder *d, leat_error *err) {
 static int read_box(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err) {
     void *state = d->state[d->job.info.codec];
     for (; d->skipped > 0; d->skipped--) LEAT_TRY(d->ops->rows(state, &d->job, d->line, 0, 1, err));
-    if (d->taken.x == d->box.x && d->taken.width == d->box.width) return d->ops->rows(state, &d->job, dst, stride, n_rows, err);
+    if (d->taken.x == d->box.x && d->taken.width == d->box.width)
+        return d->ops->rows(state, &d->job, dst, stride, n_rows, err);
     const size_t channels = (size_t)d->shown.channels;
     for (int i = 0; i < n_rows; i++) {
         LEAT_TRY(d->ops->rows(state, &d->job, d->line, 0, 1, err));
-        memcpy(dst + i * stride, d->line + (size_t)(d->box.x - d->taken.x) * channels, (size_t)d->box.width * channels);
+        memcpy(dst + i * stride, d->line + (size_t)(d->box.x - d->taken.x) * channels,
+               (size_t)d->box.width * channels);
     }
     return 0;
 }
 
 static int read_rows(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err) {
     if (d->boxed && d->line) return read_box(d, dst, stride, n_rows, err);
-    const bool all = !d->boxed && d->next_row == 0 && n_rows == d->shown.height && stride > 0 && stride <= INT_MAX;
+    const bool all =
+        !d->boxed && d->next_row == 0 && n_rows == d->shown.height && stride > 0 && stride <= INT_MAX;
     if (d->orientation == 1 && !d->picture && (!d->job.whole || all))
         return d->ops->rows(d->state[d->job.info.codec], &d->job, dst, stride, n_rows, err);
     if (!d->picture) LEAT_TRY(load_picture(d, err));

@@ -179,7 +179,10 @@ static void region_step(jpeg_state *s) {
     const int end = LEAT_MIN(s->wanted.x + s->wanted.width + MARGIN, (int)s->jpeg.output_width);
     JDIMENSION x = (JDIMENSION)LEAT_MAX(s->wanted.x - MARGIN, 0), width = (JDIMENSION)end - x;
     if (width < s->jpeg.output_width) jpeg_crop_scanline(&s->jpeg, &x, &width);
-    s->taken = (leat__box){.x = (int)x, .y = s->wanted.y, .width = (int)width, .height = (int)s->jpeg.output_height - s->wanted.y};
+    s->taken = (leat__box){.x = (int)x,
+                           .y = s->wanted.y,
+                           .width = (int)width,
+                           .height = (int)s->jpeg.output_height - s->wanted.y};
     if (s->wanted.y > 0) jpeg_skip_scanlines(&s->jpeg, (JDIMENSION)s->wanted.y);
 }
 
@@ -315,7 +318,8 @@ static int rows(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stri
     return 0;
 }
 
-static int region(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken, leat_error *err) {
+static int region(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken,
+                  leat_error *err) {
     jpeg_state *s = state;
     (void)job;
     if (s->cmyk) return 0; /* rare: rows come whole */

@@ -19,7 +19,10 @@ static void compose_brightness(leat__pass *pass, float delta) {
 }
 
 static leat__box centred(int height, int width, int box_height, int box_width) {
-    return (leat__box){.x = (width - box_width) / 2, .y = (height - box_height) / 2, .width = box_width, .height = box_height};
+    return (leat__box){.x = (width - box_width) / 2,
+                       .y = (height - box_height) / 2,
+                       .width = box_width,
+                       .height = box_height};
 }
 
 static double draw_between(leat__rng *rng, const double range[2]) {
@@ -34,7 +37,8 @@ static leat__box draw_resized(const leat__crop_plan *plan, leat__rng *rng, int h
     for (int i = 0; i < TRIES; i++) {
         const double target = area * draw_between(rng, plan->scale);
         const double ratio = leat__exp(draw_between(rng, log_ratio));
-        const double w = leat__round_even(leat__sqrt(target * ratio)), h = leat__round_even(leat__sqrt(target / ratio));
+        const double w = leat__round_even(leat__sqrt(target * ratio)),
+                     h = leat__round_even(leat__sqrt(target / ratio));
         if (!(w > 0 && w <= width && h > 0 && h <= height)) continue;
         leat__box box = {.width = (int)w, .height = (int)h};
         box.y = (int)leat__rng_below(rng, (uint64_t)(height - box.height + 1));
@@ -43,19 +47,23 @@ static leat__box draw_resized(const leat__crop_plan *plan, leat__rng *rng, int h
     }
     const double whole = (double)width / (double)height;
     if (whole < plan->ratio[0])
-        return centred(height, width, LEAT_CLAMP((int)leat__round_even(width / plan->ratio[0]), 1, height), width);
+        return centred(height, width, LEAT_CLAMP((int)leat__round_even(width / plan->ratio[0]), 1, height),
+                       width);
     if (whole > plan->ratio[1])
-        return centred(height, width, height, LEAT_CLAMP((int)leat__round_even(height * plan->ratio[1]), 1, width));
+        return centred(height, width, height,
+                       LEAT_CLAMP((int)leat__round_even(height * plan->ratio[1]), 1, width));
     return centred(height, width, height, width);
 }
 
-int leat__draw_crop(leat__box *box, const leat__crop_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position, int height,
-                    int width, leat_error *err) {
+int leat__draw_crop(leat__box *box, const leat__crop_plan *plan, uint64_t seed, uint64_t epoch,
+                    uint64_t position, int height, int width, leat_error *err) {
     leat__rng rng = leat__rng_at(seed, epoch, position, plan->op);
     const bool sized = plan->kind == LEAT_CROP_CENTRE || plan->kind == LEAT_CROP_RANDOM;
     if (sized && (plan->height > height || plan->width > width))
-        return leat__fail(err, LEAT_ERR_SHAPE, "a crop of %dx%d does not fit into a picture of %dx%d (height x width): write resize before it",
-                          plan->height, plan->width, height, width);
+        return leat__fail(
+            err, LEAT_ERR_SHAPE,
+            "a crop of %dx%d does not fit into a picture of %dx%d (height x width): write resize before it",
+            plan->height, plan->width, height, width);
     switch (plan->kind) {
     case LEAT_CROP_NONE: *box = centred(height, width, height, width); break;
     case LEAT_CROP_FRACTION: {
@@ -76,8 +84,8 @@ int leat__draw_crop(leat__box *box, const leat__crop_plan *plan, uint64_t seed, 
     return 0;
 }
 
-int leat__draw_pass(leat__pass *pass, const leat__pass_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
-                    const leat__rows *rows, leat_error *err) {
+int leat__draw_pass(leat__pass *pass, const leat__pass_plan *plan, uint64_t seed, uint64_t epoch,
+                    uint64_t position, const leat__rows *rows, leat_error *err) {
     pass->resample = plan->resample;
     pass->height = plan->resample == LEAT_RESAMPLE_NONE ? rows->height : plan->height;
     pass->width = plan->resample == LEAT_RESAMPLE_NONE ? rows->width : plan->width;
@@ -94,7 +102,9 @@ int leat__draw_pass(leat__pass *pass, const leat__pass_plan *plan, uint64_t seed
     for (int i = 0; i < plan->n_points; i++) {
         const leat__point *point = &plan->point[i];
         if (point->channels && point->channels != rows->channels)
-            return leat__fail(err, LEAT_ERR_SHAPE, "normalize has %d means or stds, the picture has %d channels", point->channels, rows->channels);
+            return leat__fail(err, LEAT_ERR_SHAPE,
+                              "normalize has %d means or stds, the picture has %d channels", point->channels,
+                              rows->channels);
         if (point->kind == LEAT_POINT_AFFINE) {
             pass->stage[pass->n_stages++] = point->affine;
             continue;

@@ -29,15 +29,17 @@ struct leat__feed {
     uint64_t at_run, floor;
     uint64_t iteration; /* the order's name for that run */
     bool began;
-    uint64_t awaited; /* the reader wakes the workers at this record */
-    uint64_t n_taken;           /* records that were not given back yet */
+    uint64_t awaited;             /* the reader wakes the workers at this record */
+    uint64_t n_taken;             /* records that were not given back yet */
     size_t bytes_max, bytes_held; /* of all records, wherever they are    */
     uint64_t bytes_read;
     leat_error broken; /* why nothing more can come */
 };
 
 static uint64_t count_runs(const leat__plan *plan, const leat_config *config) {
-    uint64_t runs = config->n_epochs < 0 || plan->turns < 0 ? LEAT_ENDLESS : (uint64_t)LEAT_MAX(config->n_epochs, 1) * (uint64_t)plan->turns;
+    uint64_t runs = config->n_epochs < 0 || plan->turns < 0
+                        ? LEAT_ENDLESS
+                        : (uint64_t)LEAT_MAX(config->n_epochs, 1) * (uint64_t)plan->turns;
     for (int i = 0; i < plan->order.n_verbs; i++) {
         if (plan->order.verb[i].kind != LEAT_ORDER_REPEAT || runs == LEAT_ENDLESS) continue;
         if (__builtin_mul_overflow(runs, plan->order.verb[i].count, &runs)) runs = LEAT_ENDLESS;
@@ -53,7 +55,8 @@ int leat__feed_new(leat__feed **out, leat__plan *plan, const leat_config *config
     feed->bytes_max = plan->budget / 4;
     feed->runs_total = count_runs(plan, config);
     /* What one position may need must fit at any time; what the next batches need should. */
-    const uint64_t need = leat__order_reach(&plan->order, 1), ahead = leat__order_reach(&plan->order, 2 * (uint64_t)plan->batch);
+    const uint64_t need = leat__order_reach(&plan->order, 1),
+                   ahead = leat__order_reach(&plan->order, 2 * (uint64_t)plan->batch);
     const uint64_t most = feed->bytes_max / sizeof(entry);
     if (need < most) {
         feed->cap = (size_t)LEAT_MIN(need + LEAT_MIN(ahead, (uint64_t)AHEAD_MAX) + 64, most);
@@ -63,7 +66,10 @@ int leat__feed_new(leat__feed **out, leat__plan *plan, const leat_config *config
     }
     if (!feed->entry || !feed->spare) {
         leat__feed_free(&feed);
-        return leat__fail(err, LEAT_ERR_MEMORY, "a window of %" PRIu64 " records does not fit into the budget: use a smaller shuffle window", need);
+        return leat__fail(err, LEAT_ERR_MEMORY,
+                          "a window of %" PRIu64
+                          " records does not fit into the budget: use a smaller shuffle window",
+                          need);
     }
     *out = feed;
     return 0;
@@ -137,7 +143,8 @@ bool leat__feed_hungry(const leat__feed *feed) {
     if (feed->broken.code) return false;
     if (counting(feed)) return true;
     if (full(feed)) return false;
-    return !feed->run_ended || feed->begin_again || feed->run < feed->at_run || feed->run + 1 < feed->runs_total;
+    return !feed->run_ended || feed->begin_again || feed->run < feed->at_run ||
+           feed->run + 1 < feed->runs_total;
 }
 
 /* A run has ended: from the first time on the order knows how long the stream is. */
@@ -150,7 +157,9 @@ static void end_run(leat__feed *feed) {
         feed->plan->source->n_samples = feed->next_record;
         leat__order_set_source(&feed->plan->order, feed->next_record);
     } else if (feed->plan->order.length[0] != feed->next_record)
-        leat__fail(&feed->broken, LEAT_ERR_IO, "%s: it had %" PRIu64 " records before and has %" PRIu64 " now: files changed while they were read",
+        leat__fail(&feed->broken, LEAT_ERR_IO,
+                   "%s: it had %" PRIu64 " records before and has %" PRIu64
+                   " now: files changed while they were read",
                    source->title, feed->plan->order.length[0], feed->next_record);
 }
 
@@ -186,7 +195,9 @@ void leat__feed_read(leat__feed *feed, leat__mutex *mutex) {
                 *record->bad = err;
                 record->bad->code = rc;
             }
-            if (rc < 0) record->bytes.size = 0; /* without memory for the message it is a record that does not parse */
+            if (rc < 0)
+                record->bytes.size =
+                    0; /* without memory for the message it is a record that does not parse */
             feed->entry[feed->head++ % feed->cap].run = feed->run;
             free_tail(feed);
         }
@@ -215,10 +226,14 @@ int leat__feed_ready(leat__feed *feed, uint64_t epoch, uint64_t position, int n_
     free_tail(feed);
     feed->to_see = span.seen;
     if (counting(feed) || feed->begin_again) return 0;
-    if (feed->run > feed->at_run || (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= span.ceil))) return 1;
+    if (feed->run > feed->at_run ||
+        (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= span.ceil)))
+        return 1;
     /* Batches that are being worked on will give memory back. */
     if (!full(feed) || feed->run < feed->at_run || feed->n_taken > (uint64_t)n_own) return 0;
-    return leat__fail(err, LEAT_ERR_MEMORY, "the records of a batch and its shuffle window take more than %.0f MB, the budget for them: use a smaller window or raise memory_max_bytes (--memory)",
+    return leat__fail(err, LEAT_ERR_MEMORY,
+                      "the records of a batch and its shuffle window take more than %.0f MB, the budget for "
+                      "them: use a smaller window or raise memory_max_bytes (--memory)",
                       (double)feed->bytes_max / 1e6);
 }
 
@@ -230,7 +245,9 @@ void leat__feed_await(leat__feed *feed, uint64_t epoch, uint64_t position) {
 bool leat__feed_awaited(const leat__feed *feed) {
     if (feed->broken.code) return true;
     if (counting(feed) || feed->begin_again) return false;
-    return feed->run > feed->at_run || (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= feed->awaited)) || full(feed);
+    return feed->run > feed->at_run ||
+           (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= feed->awaited)) ||
+           full(feed);
 }
 
 void leat__feed_take(leat__feed *feed, leat__place place, leat__record *out) {
@@ -239,7 +256,8 @@ void leat__feed_take(leat__feed *feed, leat__place place, leat__record *out) {
     while (low < high) {
         const uint64_t mid = low + (high - low) / 2;
         const entry *e = &feed->entry[mid % feed->cap];
-        if (e->run < feed->at_run || (e->run == feed->at_run && e->record.number < place.sample)) low = mid + 1;
+        if (e->run < feed->at_run || (e->run == feed->at_run && e->record.number < place.sample))
+            low = mid + 1;
         else high = mid;
     }
     entry *e = &feed->entry[low % feed->cap];

@@ -14,9 +14,9 @@ typedef enum leat__arg_kind {
     LEAT_ARG_BOOL,   /* true, false                                         */
     LEAT_ARG_WORD,   /* one of arg.words                                    */
     LEAT_ARG_TEXT,
-    LEAT_ARG_FIELD,  /* the name of a field; may be left out in front        */
-    LEAT_ARG_DTYPE,  /* u8, f32, ...                                        */
-    LEAT_ARG_TEXTS,  /* the rest of the positional arguments                */
+    LEAT_ARG_FIELD, /* the name of a field; may be left out in front        */
+    LEAT_ARG_DTYPE, /* u8, f32, ...                                        */
+    LEAT_ARG_TEXTS, /* the rest of the positional arguments                */
     LEAT_ARG_INTS
 } leat__arg_kind;
 
@@ -74,12 +74,13 @@ extern const size_t leat__n_ops;
 /* NULL if there is none of that name. */
 const leat__op *leat__op_find(const char *name);
 /* The nearest known word, or NULL if none is near enough to be meant. next(user, i) gives the i-th, NULL at the end. */
-const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i), const void *user);
+const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i),
+                          const void *user);
 const char *leat__op_nearest(const char *name);
 int leat__dtype_find(const char *name, size_t n); /* -1 if there is none */
 
 /* Readers of a number's text, free of locale: the whole text must be one. */
-bool leat__parse_int(const char *text, int64_t *out);    /* with KiB, MiB, GiB, k, M */
-bool leat__parse_number(const char *text, double *out);  /* with a/b                 */
+bool leat__parse_int(const char *text, int64_t *out);   /* with KiB, MiB, GiB, k, M */
+bool leat__parse_number(const char *text, double *out); /* with a/b                 */
 
 #endif

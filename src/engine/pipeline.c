@@ -26,7 +26,8 @@ void leat__pipeline_unlock(const leat_pipeline *feed, bool locked) {
 }
 
 int leat__pipeline_fail_forked(leat_error *err) {
-    return leat__fail(err, LEAT_ERR_FORKED, "this pipeline was opened before fork(): open it in the process that uses it");
+    return leat__fail(err, LEAT_ERR_FORKED,
+                      "this pipeline was opened before fork(): open it in the process that uses it");
 }
 
 static int count_workers(const leat_config *config) {
@@ -35,7 +36,8 @@ static int count_workers(const leat_config *config) {
 }
 
 static void free_pipeline(leat_pipeline *feed) {
-    for (int i = 0; i < LEAT_MAX(feed->n_workers, 0) && feed->worker; i++) leat__tools_free(&feed->worker[i].tools);
+    for (int i = 0; i < LEAT_MAX(feed->n_workers, 0) && feed->worker; i++)
+        leat__tools_free(&feed->worker[i].tools);
     leat__ring_close(&feed->ring);
     leat__feed_free(&feed->stream);
     leat__plan_free(&feed->plan);
@@ -61,13 +63,15 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
     feed->timed_mask = feed->plan.grain == 1 ? 0 : 15;
     feed->worker = leat__alloc(LEAT_MEM_WORKER, (size_t)feed->n_workers * sizeof *feed->worker);
     feed->bad = leat__alloc(LEAT_MEM_PLAN, LEAT_BAD_MAX * sizeof *feed->bad);
-    if (!feed->worker || !feed->bad) return leat__fail_memory(err, (size_t)feed->n_workers * sizeof *feed->worker, "workers");
+    if (!feed->worker || !feed->bad)
+        return leat__fail_memory(err, (size_t)feed->n_workers * sizeof *feed->worker, "workers");
     LEAT_TRY(leat__ring_new(&feed->ring, &feed->plan, config, err));
     if (feed->plan.stream) LEAT_TRY(leat__feed_new(&feed->stream, &feed->plan, config, err));
     return leat__sched_start(feed, err);
 }
 
-int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config, leat_error *err) {
+int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
+                        leat_error *err) {
     *out = NULL;
     leat_pipeline *feed = leat__alloc(LEAT_MEM_PLAN, sizeof *feed);
     if (!feed) return leat__fail_memory(err, sizeof *feed, "a pipeline");
@@ -110,7 +114,8 @@ static void keep_bad(leat_pipeline *feed, leat__slot *slot) {
     for (int k = 0, last = -1; k < n && feed->n_bad < LEAT_BAD_MAX; k++) { /* in the order of places */
         int best = -1;
         for (int i = 0; i < n; i++)
-            if (slot->bad[i].place > last && (best < 0 || slot->bad[i].place < slot->bad[best].place)) best = i;
+            if (slot->bad[i].place > last && (best < 0 || slot->bad[i].place < slot->bad[best].place))
+                best = i;
         last = slot->bad[best].place;
         feed->bad[feed->n_bad++] = slot->bad[best].bad;
     }
@@ -120,8 +125,8 @@ static void use_more_slots(leat_pipeline *feed) {
     if (feed->plan.prefetch || feed->config.n_slots || feed->config.tune < 0) return;
     uint64_t full_ns = 0;
     for (int i = 0; i < feed->n_workers; i++) full_ns += feed->worker[i].full_ns;
-    const int used = leat__tune_slots(&feed->tuner, leat__now_ns(), feed->wait_ns, full_ns, feed->batches, feed->ring->n_used,
-                                      feed->ring->n_slots);
+    const int used = leat__tune_slots(&feed->tuner, leat__now_ns(), feed->wait_ns, full_ns, feed->batches,
+                                      feed->ring->n_used, feed->ring->n_slots);
     if (used == feed->ring->n_used) return;
     feed->ring->n_used = used;
     pthread_cond_broadcast(&feed->ring->work);
@@ -141,8 +146,9 @@ static void hand_over(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) 
     feed->samples += (uint64_t)slot->n;
     feed->batches++;
     for (int i = 0; i < ring->n_outputs; i++)
-        feed->bytes_out += ring->output[i].field.ragged ? (uint64_t)slot->tensor[i].shape[0] * ring->output[i].item
-                                                        : (uint64_t)slot->n * ring->output[i].stride;
+        feed->bytes_out += ring->output[i].field.ragged
+                               ? (uint64_t)slot->tensor[i].shape[0] * ring->output[i].item
+                               : (uint64_t)slot->n * ring->output[i].stride;
     if (feed->first_ns == 0) feed->first_ns = leat__now_ns();
     use_more_slots(feed);
 }
@@ -173,7 +179,8 @@ static bool all_held(const leat_pipeline *feed) {
 /* The consumer holds every batch: one more if the budget allows; otherwise it has some seconds to give one back. */
 static int add_held_slot(leat_pipeline *feed, uint64_t held_since, leat_error *err) {
     leat__ring *ring = feed->ring;
-    if (ring->n_used == ring->n_slots && (size_t)(ring->n_slots + 1) <= feed->plan.budget / 4 * 3 / ring->slot_bytes)
+    if (ring->n_used == ring->n_slots &&
+        (size_t)(ring->n_slots + 1) <= feed->plan.budget / 4 * 3 / ring->slot_bytes)
         leat__ring_add(ring, NULL);
     if (ring->n_used < ring->n_slots) {
         ring->n_used++;
@@ -181,15 +188,20 @@ static int add_held_slot(leat_pipeline *feed, uint64_t held_since, leat_error *e
         if (!feed->warned_slots) {
             feed->warned_slots = true;
             char text[200];
-            snprintf(text, sizeof text, "all %d batches are held by the program: another one was added; release batches after use", ring->n_used - 1);
+            snprintf(
+                text, sizeof text,
+                "all %d batches are held by the program: another one was added; release batches after use",
+                ring->n_used - 1);
             say(feed, LEAT_LOG_WARNING, text);
         }
         pthread_cond_broadcast(&ring->work);
         return 0;
     }
     if (leat__now_ns() - held_since < held_patience_ns) return 0;
-    return leat__fail(err, LEAT_ERR_SLOTS_HELD, "all %d batches are held by the program: release one, or raise memory_max_bytes (%zu MB each)",
-                      ring->n_used, ring->slot_bytes >> 20);
+    return leat__fail(
+        err, LEAT_ERR_SLOTS_HELD,
+        "all %d batches are held by the program: release one, or raise memory_max_bytes (%zu MB each)",
+        ring->n_used, ring->slot_bytes >> 20);
 }
 
 /* Waits until something may have changed; the caller of a synchronous pipeline does the work itself. */
@@ -207,7 +219,8 @@ static void wait_or_work(leat_pipeline *feed) {
 static int next_locked(leat_pipeline *feed, leat_batch *batch, leat_error *err) {
     uint64_t held_since = 0;
     for (;;) {
-        if (atomic_load(&feed->cancelled)) return leat__fail(err, LEAT_ERR_CANCELLED, "the pipeline was cancelled");
+        if (atomic_load(&feed->cancelled))
+            return leat__fail(err, LEAT_ERR_CANCELLED, "the pipeline was cancelled");
         if (feed->failed.code) {
             if (err) *err = feed->failed;
             return feed->failed.code;
@@ -269,8 +282,10 @@ void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
         out->full_s += (double)worker->full_ns * 1e-9;
         out->cpu_s += (double)worker->cpu_ns * 1e-9;
         /* Timed samples stand for all. */
-        const double scale = worker->timed_samples ? (double)worker->samples / (double)worker->timed_samples : 0;
-        for (int k = 0; k < LEAT_STAGE_COUNT; k++) out->stage_s[k] += (double)worker->stage_ns[k] * 1e-9 * scale;
+        const double scale =
+            worker->timed_samples ? (double)worker->samples / (double)worker->timed_samples : 0;
+        for (int k = 0; k < LEAT_STAGE_COUNT; k++)
+            out->stage_s[k] += (double)worker->stage_ns[k] * 1e-9 * scale;
     }
     leat__pipeline_unlock(feed, locked);
 }

@@ -34,7 +34,7 @@ typedef struct leat__task { /* a run of places in one slot */
 struct leat_pipeline {
     leat_config config;
     leat__plan plan;
-    leat__ring *ring;  /* its mutex guards what follows                     */
+    leat__ring *ring;   /* its mutex guards what follows                     */
     leat__feed *stream; /* NULL for indexed sources                          */
     leat__mutex large;  /* the token for large pictures                      */
     pthread_t reader;
@@ -43,18 +43,18 @@ struct leat_pipeline {
     int n_running; /* threads that have not left yet, the reader too    */
     leat__worker *worker;
     bool stop;
-    bool pause;  /* no new tasks: somebody moves the cursor           */
-    int n_busy;  /* tasks being worked on, and reads of the stream    */
-    uint64_t n_epochs; /* LEAT_ENDLESS if so                                */
-    leat__cursor cursor; /* of the next batch to open                         */
-    leat__cursor handed; /* after the last batch handed over                  */
+    bool pause;           /* no new tasks: somebody moves the cursor           */
+    int n_busy;           /* tasks being worked on, and reads of the stream    */
+    uint64_t n_epochs;    /* LEAT_ENDLESS if so                                */
+    leat__cursor cursor;  /* of the next batch to open                         */
+    leat__cursor handed;  /* after the last batch handed over                  */
     uint64_t opened, due; /* sequence numbers: next to open, next to hand over */
     leat__slot *opening;  /* a slot that waits for the stream                  */
     leat__slot *dealing;  /* the slot whose places are being given to tasks    */
     leat_error failed;    /* sticky                                            */
     leat_error stream_failed;
-    uint64_t stall_us;    /* LEAT_STALL: tasks are held up by chance for up to so long, to shake their order */
-    uint64_t timed_mask;  /* one task in timed_mask + 1 is timed               */
+    uint64_t stall_us;   /* LEAT_STALL: tasks are held up by chance for up to so long, to shake their order */
+    uint64_t timed_mask; /* one task in timed_mask + 1 is timed               */
     leat__high_water high;
     uint64_t high_version;
     leat__tuner tuner;
@@ -86,7 +86,8 @@ void leat__pipeline_unlock(const leat_pipeline *feed, bool locked);
 int leat__pipeline_fail_forked(leat_error *err);
 
 /* pipeline.c: what leat.h promises, arguments checked */
-int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config, leat_error *err);
+int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
+                        leat_error *err);
 int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);
 void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out);
 void leat__pipeline_cancel(leat_pipeline *feed);

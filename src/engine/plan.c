@@ -16,7 +16,8 @@ int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char 
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    leat__fail(err, code, "column %d: %s: %s", use->column, use->op->name, leat__printable(shown, sizeof shown, what, strlen(what)));
+    leat__fail(err, code, "column %d: %s: %s", use->column, use->op->name,
+               leat__printable(shown, sizeof shown, what, strlen(what)));
     if (err) err->column = use->column;
     return code;
 }
@@ -28,7 +29,8 @@ static const char *live_name(const void *user, size_t i) {
     return NULL;
 }
 
-int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *arg, int *out, leat_error *err) {
+int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *arg, int *out,
+                          leat_error *err) {
     const char *name = leat__use_arg(use, arg)->text;
     for (int i = 0; i < planner->n_fields; i++) {
         if (!planner->live[i] || strcmp(planner->field[i].info.name, name) != 0) continue;
@@ -42,15 +44,19 @@ int leat__plan_field_find(leat__planner *planner, const leat__use *use, const ch
         snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", known);
     }
     const char *near = leat__nearest(name, live_name, planner);
-    if (strcmp(name, "image") == 0 && planner->n_fields == 1 && strcmp(planner->field[0].info.name, "record") == 0)
-        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field 'image' yet: write parse image:bytes label:int64 before");
+    if (strcmp(name, "image") == 0 && planner->n_fields == 1 &&
+        strcmp(planner->field[0].info.name, "record") == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND,
+                               "there is no field 'image' yet: write parse image:bytes label:int64 before");
     if (near)
-        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here; did you mean '%s'?", name, near);
-    return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here: there are %s", name, all);
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND,
+                               "there is no field '%s' here; did you mean '%s'?", name, near);
+    return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here: there are %s", name,
+                           all);
 }
 
-leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage, int value,
-                                leat_error *err) {
+leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
+                                int value, leat_error *err) {
     leat__plan *plan = planner->plan;
     if (plan->n_steps == LEAT_STEPS_MAX) {
         leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d steps", LEAT_STEPS_MAX);
@@ -78,7 +84,9 @@ static int apply_layout(leat__planner *planner, int value, leat_error *err) {
         else if (plan->step[i].kind == LEAT_STEP_RESHAPE) last = NULL;
     }
     if (!last || info->ndim != 3)
-        return leat__fail(err, LEAT_ERR_SHAPE, "layout=nchw: field %s (%s) cannot be stored with channels first: cast it to u8 or f32 as (height, width, channels)",
+        return leat__fail(err, LEAT_ERR_SHAPE,
+                          "layout=nchw: field %s (%s) cannot be stored with channels first: cast it to u8 or "
+                          "f32 as (height, width, channels)",
                           info->name, leat_dtype_name(info->dtype));
     last->as.pass->nchw = true;
     const int64_t hwc[3] = {info->shape[0], info->shape[1], info->shape[2]};
@@ -131,15 +139,18 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
         if (out->field.ragged) {
             count = planner->field[out->value].count_max;
             if (count == 0)
-                return leat__fail(err, LEAT_ERR_SHAPE, "field %s: how many bytes it can have is not known for a compressed file: decode it, leave it out with select, or write tfrecord ... max_bytes=N",
+                return leat__fail(err, LEAT_ERR_SHAPE,
+                                  "field %s: how many bytes it can have is not known for a compressed file: "
+                                  "decode it, leave it out with select, or write tfrecord ... max_bytes=N",
                                   out->field.name);
         } else {
             for (int k = 0; k < out->field.ndim; k++)
                 if (!leat__mul_size(count, (size_t)out->field.shape[k], &count))
                     return leat__fail(err, LEAT_ERR_SHAPE, "field %s has too many values", out->field.name);
         }
-        if (!leat__mul_size(count, out->item, &out->stride) || !leat__mul_size(out->stride, (size_t)plan->batch, &bytes) ||
-            bytes > SIZE_MAX / 2 || !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
+        if (!leat__mul_size(count, out->item, &out->stride) ||
+            !leat__mul_size(out->stride, (size_t)plan->batch, &bytes) || bytes > SIZE_MAX / 2 ||
+            !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
             return leat__fail(err, LEAT_ERR_SHAPE, "a batch of field %s has too many bytes", out->field.name);
         out->offset = total - LEAT_ALIGN_UP(bytes, (size_t)4096) - 4096;
     }
@@ -166,7 +177,9 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
         if (plan->n_slots_begin > plan->n_slots) plan->n_slots_begin = plan->n_slots;
     }
     if (plan->n_slots < 2 || (size_t)plan->n_slots > fit)
-        return leat__fail(err, LEAT_ERR_MEMORY, "%d batches of %.1f MB do not fit into the budget of %.1f MB: use a smaller batch, fewer slots, or raise memory_max_bytes (--memory)",
+        return leat__fail(err, LEAT_ERR_MEMORY,
+                          "%d batches of %.1f MB do not fit into the budget of %.1f MB: use a smaller batch, "
+                          "fewer slots, or raise memory_max_bytes (--memory)",
                           LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
     const size_t cache = leat__cpu_cache_bytes();
     plan->non_temporal = cache > 0 && (size_t)plan->n_slots_begin * slot > cache;
@@ -215,16 +228,19 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
         /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. */
         if (use->op->plan == leat__plan_prefetch || use->op->plan == leat__plan_options) continue;
         if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
-        fits = fits && (use->op->kind == LEAT_OP_SOURCE ? leat__buf_append(&plan->text, use->op->name, strlen(use->op->name))
-                                                        : leat__use_normal(use, &plan->text));
+        fits = fits && (use->op->kind == LEAT_OP_SOURCE
+                            ? leat__buf_append(&plan->text, use->op->name, strlen(use->op->name))
+                            : leat__use_normal(use, &plan->text));
     }
     static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */
     if (fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
     /* Another policy gives other batches: the text says so, and with it a state that is refused for it. */
     static const char *const policies[] = {"", " | options on_error=skip", " | options on_error=replace"};
     fits = fits && leat__buf_append(&plan->text, policies[plan->on_error], strlen(policies[plan->on_error]));
-    if (!fits || !leat__buf_append(&plan->text, "", 1)) return leat__fail_memory(err, plan->text.size, "a plan");
-    plan->fingerprint = leat__hash(&plan->seed, sizeof plan->seed, leat__hash(plan->text.data, plan->text.size, 0));
+    if (!fits || !leat__buf_append(&plan->text, "", 1))
+        return leat__fail_memory(err, plan->text.size, "a plan");
+    plan->fingerprint =
+        leat__hash(&plan->seed, sizeof plan->seed, leat__hash(plan->text.data, plan->text.size, 0));
     return 0;
 }
 
@@ -232,13 +248,16 @@ static int run_operations(leat__planner *planner, leat_error *err) {
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
         if (!planner->source_known && use->op->kind != LEAT_OP_SOURCE && use->op->plan != leat__plan_options)
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "a pipeline begins with a source: folder, tfrecord, arrays or synth");
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "a pipeline begins with a source: folder, tfrecord, arrays or synth");
         if (planner->batched && (use->op->kind == LEAT_OP_SAMPLE || use->op->kind == LEAT_OP_IMAGE))
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "works on single samples: write it before batch");
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "works on single samples: write it before batch");
         LEAT_TRY(use->op->plan(planner, use, err));
     }
     if (!planner->source_known)
-        return leat__fail(err, LEAT_ERR_SYNTAX, "the pipeline is empty: begin with a source, such as folder photos/train");
+        return leat__fail(err, LEAT_ERR_SYNTAX,
+                          "the pipeline is empty: begin with a source, such as folder photos/train");
     return 0;
 }
 
@@ -249,9 +268,11 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(choose_outputs(planner, err));
     if (plan->n_outputs == 0) return leat__fail(err, LEAT_ERR_SYNTAX, "no field is left for the batch");
     bool known = true;
-    for (int i = 0; i < plan->n_outputs; i++) known &= plan->output[i].field.ragged || shape_known(&plan->output[i].field);
+    for (int i = 0; i < plan->n_outputs; i++)
+        known &= plan->output[i].field.ragged || shape_known(&plan->output[i].field);
     if (leat__order_length(&plan->order) == 0)
-        return leat__fail(err, LEAT_ERR_NOT_FOUND, "no sample is left: %s, and take, skip and shard leave none of them",
+        return leat__fail(err, LEAT_ERR_NOT_FOUND,
+                          "no sample is left: %s, and take, skip and shard leave none of them",
                           plan->source->title);
     if (!known) LEAT_TRY(leat__plan_probe(planner, err));
     LEAT_TRY(lay_out_slot(planner, err));

@@ -21,8 +21,8 @@
 #define LEAT_VALUES_MAX LEAT_FIELDS_MAX
 
 typedef enum leat__step_kind {
-    LEAT_STEP_PARSE,   /* tf.train.Example to values              */
-    LEAT_STEP_RAW,     /* bytes are values of a type              */
+    LEAT_STEP_PARSE, /* tf.train.Example to values              */
+    LEAT_STEP_RAW,   /* bytes are values of a type              */
     LEAT_STEP_RESHAPE,
     LEAT_STEP_CONVERT, /* any type to any type, plain             */
     LEAT_STEP_PASS
@@ -123,8 +123,8 @@ typedef struct leat__step {
 typedef struct leat__output { /* a field of the batch                                 */
     leat_field field;
     int value;
-    bool stored; /* the last step writes it; else it is copied at the end */
-    size_t item; /* bytes of one value                                    */
+    bool stored;   /* the last step writes it; else it is copied at the end */
+    size_t item;   /* bytes of one value                                    */
     size_t stride; /* bytes from one sample to the next while filling        */
     size_t offset; /* of the field in a slot                                */
 } leat__output;
@@ -141,7 +141,7 @@ typedef struct leat__plan {
     int batch;
     bool drop_remainder;
     int prefetch; /* 0 = automatic                                         */
-    int turns; /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
+    int turns;    /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
     uint64_t seed;
     int on_error;
     bool fuse;
@@ -149,8 +149,8 @@ typedef struct leat__plan {
     size_t budget;
     int n_slots; /* that there is memory for                               */
     int n_slots_begin;
-    bool non_temporal; /* the ring does not fit in the last-level cache           */
-    int grain; /* samples in a task                                      */
+    bool non_temporal;    /* the ring does not fit in the last-level cache           */
+    int grain;            /* samples in a task                                      */
     uint64_t fingerprint; /* of the operations, without those that change nothing    */
     leat__buf text;       /* the operations in their normal form                     */
     leat__arena memory;   /* features, passes, names                                 */
@@ -158,10 +158,10 @@ typedef struct leat__plan {
 
 /* What plan functions see: the plan, and what is known of the fields at this point of the text. */
 typedef struct leat__plan_field {
-    leat_field info; /* dtype BYTES: not decoded yet                          */
+    leat_field info;  /* dtype BYTES: not decoded yet                          */
     size_t count_max; /* of values when ragged, 0 = not known                  */
-    int pass;   /* number of the step that can take further image operations, -1 = none */
-    bool nchw;  /* how the last pass will store it                        */
+    int pass;         /* number of the step that can take further image operations, -1 = none */
+    bool nchw;        /* how the last pass will store it                        */
 } leat__plan_field;
 
 struct leat__planner {
@@ -184,9 +184,10 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
 /* For plan functions (plan_order.c, plan_fields.c, plan_image.c): */
 int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) LEAT_PRINTF(4, 5);
 /* Index of the field that the argument `name` names; fails with the nearest name. */
-int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *name, int *out, leat_error *err);
-leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage, int value,
-                                leat_error *err);
+int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *name, int *out,
+                          leat_error *err);
+leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
+                                int value, leat_error *err);
 /* No further image operation may join what is planned for this field so far. */
 void leat__plan_close_pass(leat__planner *planner, int field);
 /* Sizes that the fields do not tell by themselves: asks the first sample that can be read. In probe.c. */

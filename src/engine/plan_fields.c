@@ -16,13 +16,15 @@ static int64_t product(const int64_t *shape, int ndim) {
 /* ------------------------------------------------------------------------------------------- parse
  * feature = name ":" type [ "[" sizes "]" ] [ "=" default ]; sizes: 28,28 or * or *max. */
 
-static int read_sizes(const leat__use *use, const char *text, size_t n, leat__parse_feature *out, leat_error *err) {
+static int read_sizes(const leat__use *use, const char *text, size_t n, leat__parse_feature *out,
+                      leat_error *err) {
     char part[32];
     if (n > 0 && text[0] == '*') {
         int64_t max = 0;
         snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(n - 1, sizeof part - 1), text + 1);
         if (n > 1 && (!leat__parse_int(part, &max) || max < 1))
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "in [*max] max must be a number above 0, not '%s'", part);
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "in [*max] max must be a number above 0, not '%s'", part);
         out->ragged = true;
         out->count_max = (size_t)max;
         out->ndim = 1;
@@ -34,8 +36,10 @@ static int read_sizes(const leat__use *use, const char *text, size_t n, leat__pa
         const size_t len = comma ? (size_t)(comma - text) : n;
         int64_t size;
         snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(len, sizeof part - 1), text);
-        if (out->ndim == LEAT_NDIM_MAX - 1 || !leat__parse_int(part, &size) || size < 0 || (comma && len + 1 == n))
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "'%s' is no size: a shape is [28,28], [*] or [*100]", part);
+        if (out->ndim == LEAT_NDIM_MAX - 1 || !leat__parse_int(part, &size) || size < 0 ||
+            (comma && len + 1 == n))
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "'%s' is no size: a shape is [28,28], [*] or [*100]", part);
         out->shape[out->ndim++] = size;
         text += len + (comma != NULL);
         n -= len + (comma != NULL);
@@ -47,9 +51,12 @@ static int read_fallback(const leat__use *use, const char *text, leat__parse_fea
     out->has_fallback = true;
     out->fallback.kind = LEAT_MEM_PLAN;
     if (out->ragged)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "%s: a feature of any length has no default: missing is empty", out->name);
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "%s: a feature of any length has no default: missing is empty", out->name);
     if (out->dtype == LEAT_DTYPE_BYTES)
-        return leat__buf_append(&out->fallback, text, strlen(text)) ? 0 : leat__fail_memory(err, strlen(text), "a default");
+        return leat__buf_append(&out->fallback, text, strlen(text))
+                   ? 0
+                   : leat__fail_memory(err, strlen(text), "a default");
     int64_t i = 0;
     double x = 0;
     const bool whole = out->dtype == LEAT_DTYPE_I64;
@@ -63,15 +70,16 @@ static int read_fallback(const leat__use *use, const char *text, leat__parse_fea
     return 0;
 }
 
-static int read_feature(leat__planner *planner, const leat__use *use, const char *text, leat__parse_feature *out,
-                        leat_error *err) {
+static int read_feature(leat__planner *planner, const leat__use *use, const char *text,
+                        leat__parse_feature *out, leat_error *err) {
     *out = (leat__parse_feature){0};
     const char *colon = NULL;
     const size_t head = strcspn(text, "=[");
     for (size_t i = 0; i < head; i++)
         if (text[i] == ':') colon = text + i; /* keys may have colons in them */
     if (!colon || colon == text)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "'%s' must be name:type, such as image:bytes or box:float[4]", text);
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "'%s' must be name:type, such as image:bytes or box:float[4]", text);
     const size_t name_n = (size_t)(colon - text);
     char *name = leat__arena_alloc(&planner->plan->memory, name_n + 1);
     if (!name) return leat__fail_memory(err, name_n, "a feature");
@@ -83,8 +91,8 @@ static int read_feature(leat__planner *planner, const leat__use *use, const char
     const char *type = colon + 1, *rest = type + strcspn(type, "=[");
     out->dtype = leat__dtype_find(type, (size_t)(rest - type));
     if (out->dtype != LEAT_DTYPE_BYTES && out->dtype != LEAT_DTYPE_F32 && out->dtype != LEAT_DTYPE_I64)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "%s: a feature is bytes, int64 or float, not '%.*s'", name,
-                               (int)(rest - type), type);
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "%s: a feature is bytes, int64 or float, not '%.*s'",
+                               name, (int)(rest - type), type);
     if (*rest == '[') {
         const char *close = strchr(rest, ']');
         if (!close || (close[1] && close[1] != '='))
@@ -94,13 +102,16 @@ static int read_feature(leat__planner *planner, const leat__use *use, const char
     }
     if (out->dtype == LEAT_DTYPE_BYTES) {
         if (out->ndim > 0)
-            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "%s: bytes features hold one string; lists of strings cannot be batched", name);
+            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                                   "%s: bytes features hold one string; lists of strings cannot be batched",
+                                   name);
         out->count = 1;
         out->ndim = 1;
         out->shape[0] = -1;
     } else if (!out->ragged) {
         const int64_t count = product(out->shape, out->ndim);
-        if (count < 0 || count > INT32_MAX) return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "%s: the shape has too many values", name);
+        if (count < 0 || count > INT32_MAX)
+            return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "%s: the shape has too many values", name);
         out->count = (size_t)count;
     }
     return *rest == '=' ? read_fallback(use, rest + 1, out, err) : 0;
@@ -113,10 +124,12 @@ int leat__plan_parse(leat__planner *planner, const leat__use *use, leat_error *e
     LEAT_TRY(leat__plan_field_find(planner, use, "from", &from, err));
     if (planner->field[from].info.dtype != LEAT_DTYPE_BYTES)
         return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s, not the bytes of an Example",
-                               planner->field[from].info.name, leat_dtype_name(planner->field[from].info.dtype));
+                               planner->field[from].info.name,
+                               leat_dtype_name(planner->field[from].info.dtype));
     leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_PARSE, LEAT_STAGE_PARSE, from, err);
     if (!step) return err ? err->code : LEAT_ERR_LIMIT;
-    step->as.parse.feature = leat__arena_alloc(&plan->memory, (size_t)features->n * sizeof *step->as.parse.feature);
+    step->as.parse.feature =
+        leat__arena_alloc(&plan->memory, (size_t)features->n * sizeof *step->as.parse.feature);
     step->as.parse.key = leat__arena_alloc(&plan->memory, (size_t)features->n * sizeof *step->as.parse.key);
     if (!step->as.parse.feature || !step->as.parse.key) return leat__fail_memory(err, 4096, "features");
     const size_t record_max = planner->field[from].count_max;
@@ -133,9 +146,12 @@ int leat__plan_parse(leat__planner *planner, const leat__use *use, leat_error *e
         if (planner->n_fields == LEAT_VALUES_MAX)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
         /* A varint or a byte takes at least one byte of the record, a float four. */
-        if (f->ragged && f->count_max == 0) f->count_max = f->dtype == LEAT_DTYPE_F32 ? record_max / 4 : record_max;
         if (f->ragged && f->count_max == 0)
-            return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "%s: how many values a stream's records hold is not known before: write %s:%s[*1000] with the most there can be",
+            f->count_max = f->dtype == LEAT_DTYPE_F32 ? record_max / 4 : record_max;
+        if (f->ragged && f->count_max == 0)
+            return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                                   "%s: how many values a stream's records hold is not known before: write "
+                                   "%s:%s[*1000] with the most there can be",
                                    f->name, f->name, leat_dtype_name(f->dtype));
         f->value = planner->n_fields++;
         leat__plan_field *field = &planner->field[f->value];
@@ -179,9 +195,11 @@ int leat__plan_reshape(leat__planner *planner, const leat__use *use, leat_error 
     leat__plan_field *field = &planner->field[at];
     const leat__arg_value *shape = leat__use_arg(use, "shape");
     if (field->info.dtype == LEAT_DTYPE_BYTES)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds bytes: decode it first (decode, or decode_raw %s u8)",
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "field %s holds bytes: decode it first (decode, or decode_raw %s u8)",
                                field->info.name, field->info.name);
-    if (shape->n > LEAT_NDIM_MAX - 1) return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "%d axes are too many", shape->n);
+    if (shape->n > LEAT_NDIM_MAX - 1)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "%d axes are too many", shape->n);
     leat__plan_close_pass(planner, at);
     leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_RESHAPE, LEAT_STAGE_TRANSFORM, at, err);
     if (!step) return err ? err->code : LEAT_ERR_LIMIT;
@@ -191,7 +209,8 @@ int leat__plan_reshape(leat__planner *planner, const leat__use *use, leat_error 
     for (int i = 0; i < shape->n; i++) {
         step->as.reshape.shape[i] = field->info.shape[i] = shape->ints[i];
         if (shape->ints[i] >= 0) {
-            if (__builtin_mul_overflow(known, shape->ints[i], &known)) return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "the shape is too large");
+            if (__builtin_mul_overflow(known, shape->ints[i], &known))
+                return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "the shape is too large");
         } else if (open >= 0) return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "only one axis can be -1");
         else open = i;
     }
@@ -199,7 +218,8 @@ int leat__plan_reshape(leat__planner *planner, const leat__use *use, leat_error 
     field->info.ragged = 0;
     if (have < 0) return 0; /* only the data knows */
     if (open >= 0 ? known == 0 || have % known != 0 : have != known)
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s has %" PRId64 " values, the shape has %s%" PRId64, field->info.name,
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                               "field %s has %" PRId64 " values, the shape has %s%" PRId64, field->info.name,
                                have, open >= 0 ? "a multiple of " : "", known);
     if (open >= 0) field->info.shape[open] = have / known;
     return 0;
@@ -216,8 +236,11 @@ int leat__plan_select(leat__planner *planner, const leat__use *use, leat_error *
         int at = -1;
         for (int k = 0; k < planner->n_fields; k++)
             if (planner->live[k] && strcmp(planner->field[k].info.name, names->texts[i]) == 0) at = k;
-        if (at < 0) return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here", names->texts[i]);
-        if (keep[at]) return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", names->texts[i]);
+        if (at < 0)
+            return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here",
+                                   names->texts[i]);
+        if (keep[at])
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", names->texts[i]);
         keep[at] = true;
         plan->output[plan->n_outputs++].value = at; /* fixes the order of the batch's fields */
     }

@@ -8,7 +8,8 @@
 #include "engine/plan.h"
 
 static bool is_picture(const leat_field *info) {
-    return (info->ndim == 3 || info->ndim == 2) && (info->dtype == LEAT_DTYPE_U8 || info->dtype == LEAT_DTYPE_F32);
+    return (info->ndim == 3 || info->ndim == 2) &&
+           (info->dtype == LEAT_DTYPE_U8 || info->dtype == LEAT_DTYPE_F32);
 }
 
 static leat__pass_plan *open_pass(leat__planner *planner, int field) {
@@ -32,7 +33,8 @@ static leat__pass_plan *begin_pass(leat__planner *planner, const leat__use *use,
 }
 
 /* The pass that an operation which may follow anything (a flip, a point operation) joins. */
-static leat__pass_plan *join_pass(leat__planner *planner, const leat__use *use, int at, bool joinable, leat_error *err) {
+static leat__pass_plan *join_pass(leat__planner *planner, const leat__use *use, int at, bool joinable,
+                                  leat_error *err) {
     leat__pass_plan *pass = open_pass(planner, at);
     return pass && joinable && planner->plan->fuse ? pass : begin_pass(planner, use, at, err);
 }
@@ -46,12 +48,16 @@ static int find_picture(leat__planner *planner, const leat__use *use, int *at, l
     LEAT_TRY(leat__plan_field_find(planner, use, "field", at, err));
     const leat_field *info = &planner->field[*at].info;
     if (info->dtype == LEAT_DTYPE_BYTES)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds an undecoded file: write decode before", info->name);
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "field %s holds an undecoded file: write decode before", info->name);
     if (info->ndim != 3 && info->ndim != 2)
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s has %d axes, a picture has (height, width, channels): write reshape %s H W C before",
-                               info->name, info->ndim, info->name);
+        return leat__plan_fail(
+            use, err, LEAT_ERR_SHAPE,
+            "field %s has %d axes, a picture has (height, width, channels): write reshape %s H W C before",
+            info->name, info->ndim, info->name);
     if (!is_picture(info))
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "works on u8 and f32 pictures, field %s holds %s: write cast %s f32 before",
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "works on u8 and f32 pictures, field %s holds %s: write cast %s f32 before",
                                info->name, leat_dtype_name(info->dtype), info->name);
     return 0;
 }
@@ -61,8 +67,8 @@ int leat__plan_decode(leat__planner *planner, const leat__use *use, leat_error *
     LEAT_TRY(leat__plan_field_find(planner, use, "field", &at, err));
     leat__plan_field *field = &planner->field[at];
     if (field->info.dtype != LEAT_DTYPE_BYTES)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s, not an image file", field->info.name,
-                               leat_dtype_name(field->info.dtype));
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s, not an image file",
+                               field->info.name, leat_dtype_name(field->info.dtype));
     const int channels = (int)leat__use_arg(use, "channels")->i;
     if (channels == 2) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "channels must be 0, 1, 3 or 4");
     field->info.dtype = LEAT_DTYPE_U8;
@@ -90,7 +96,8 @@ static int read_channels(const leat__use *use, const char *name, double out[4], 
         const size_t len = strcspn(text, ",");
         snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(len, sizeof part - 1), text);
         if (!leat__parse_number(part, &out[*n]))
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "%s must be numbers separated by commas, '%s' is none", name, part);
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "%s must be numbers separated by commas, '%s' is none", name, part);
         text += len + (text[len] == ',');
     }
     if (*text) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s has more than 4 numbers", name);
@@ -98,7 +105,8 @@ static int read_channels(const leat__use *use, const char *name, double out[4], 
 }
 
 /* Cropping comes first in a pass too, in front of the resampling: what is not needed is not decoded. */
-static int add_crop(leat__planner *planner, const leat__use *use, int at, leat__crop_plan crop, leat_error *err) {
+static int add_crop(leat__planner *planner, const leat__use *use, int at, leat__crop_plan crop,
+                    leat_error *err) {
     leat__plan_field *field = &planner->field[at];
     leat__pass_plan *pass = open_pass(planner, at);
     const bool joinable = pass && pass->crop.kind == LEAT_CROP_NONE && pass->resample == LEAT_RESAMPLE_NONE &&
@@ -124,10 +132,12 @@ int leat__plan_central_crop(leat__planner *planner, const leat__use *use, leat_e
     LEAT_TRY(find_picture(planner, use, &at, err));
     const double fraction = leat__use_arg(use, "fraction")->x;
     if (!(fraction > 0)) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "fraction must be above 0");
-    return add_crop(planner, use, at, (leat__crop_plan){.kind = LEAT_CROP_FRACTION, .fraction = fraction}, err);
+    return add_crop(planner, use, at, (leat__crop_plan){.kind = LEAT_CROP_FRACTION, .fraction = fraction},
+                    err);
 }
 
-static int plan_sized_crop(leat__planner *planner, const leat__use *use, leat__crop_kind kind, leat_error *err) {
+static int plan_sized_crop(leat__planner *planner, const leat__use *use, leat__crop_kind kind,
+                           leat_error *err) {
     int at;
     LEAT_TRY(find_picture(planner, use, &at, err));
     leat__crop_plan crop = {.kind = kind};
@@ -149,7 +159,8 @@ static int read_range(const leat__use *use, const char *name, double out[2], lea
     int n;
     LEAT_TRY(read_channels(use, name, numbers, &n, err));
     if (n != 2 || !(numbers[0] > 0) || !(numbers[1] >= numbers[0]))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s must be two numbers above 0, the smaller one first, such as 0.08,1", name);
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "%s must be two numbers above 0, the smaller one first, such as 0.08,1", name);
     out[0] = numbers[0];
     out[1] = numbers[1];
     return 0;
@@ -183,23 +194,26 @@ static int read_method(const leat__planner *planner, const leat__use *use, int a
         if (!strcmp(methods[i].name, word))
             *out = pil ? methods[i].pil : antialias ? methods[i].tf_antialias : methods[i].tf;
     if (*out == LEAT_RESAMPLE_NONE)
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "method=%s is no method of flavour=%s: %s", word,
-                               pil ? "pil" : "tf",
-                               pil ? "take nearest, box, bilinear, hamming, bicubic or lanczos"
-                                   : "take nearest, bilinear, bicubic, area, lanczos3, lanczos5, gaussian or mitchellcubic");
+        return leat__plan_fail(
+            use, err, LEAT_ERR_UNSUPPORTED, "method=%s is no method of flavour=%s: %s", word,
+            pil ? "pil" : "tf",
+            pil ? "take nearest, box, bilinear, hamming, bicubic or lanczos"
+                : "take nearest, bilinear, bicubic, area, lanczos3, lanczos5, gaussian or mitchellcubic");
     if (pil && info->dtype != LEAT_DTYPE_U8)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
-                               "flavour=pil works on u8, field %s holds %s: write it before cast and normalize",
-                               info->name, leat_dtype_name(info->dtype));
+        return leat__plan_fail(
+            use, err, LEAT_ERR_TYPE,
+            "flavour=pil works on u8, field %s holds %s: write it before cast and normalize", info->name,
+            leat_dtype_name(info->dtype));
     return 0;
 }
 
-static int add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample, int height,
-                      int width, leat_error *err) {
+static int add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample,
+                      int height, int width, leat_error *err) {
     leat__plan_field *field = &planner->field[at];
     leat__pass_plan *pass = open_pass(planner, at);
     /* Resampling comes before points and flips in a pass. A crop of the same operation is part of it in any case. */
-    const bool joinable = pass && pass->resample == LEAT_RESAMPLE_NONE && pass->n_points == 0 && pass->n_flips == 0;
+    const bool joinable =
+        pass && pass->resample == LEAT_RESAMPLE_NONE && pass->n_points == 0 && pass->n_flips == 0;
     const bool own_crop = pass && pass->crop.kind != LEAT_CROP_NONE && pass->crop.op == use->number;
     if (!own_crop) pass = join_pass(planner, use, at, joinable, err);
     if (!pass) return err ? err->code : LEAT_ERR_MEMORY;
@@ -235,7 +249,8 @@ int leat__plan_resize(leat__planner *planner, const leat__use *use, leat_error *
     const leat__arg_value *antialias = leat__use_arg(use, "antialias");
     LEAT_TRY(read_method(planner, use, at, pil, antialias->i != 0, &resample, err));
     if (pil && antialias->given && !antialias->i && resample != LEAT_RESAMPLE_PIL_NEAREST)
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "flavour=pil always antialiases: leave antialias out, or take flavour=tf");
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "flavour=pil always antialiases: leave antialias out, or take flavour=tf");
     read_size(use, &height, &width);
     return add_resize(planner, use, at, resample, height, width, err);
 }
@@ -268,7 +283,8 @@ static int count_stages(const leat__pass_plan *pass) {
 }
 
 /* Adds a point operation that works on values of type `dtype`. A pass goes from u8 to f32 and not back. */
-static int add_point(leat__planner *planner, const leat__use *use, int at, leat__point point, int dtype, leat_error *err) {
+static int add_point(leat__planner *planner, const leat__use *use, int at, leat__point point, int dtype,
+                     leat_error *err) {
     leat__plan_field *field = &planner->field[at];
     leat__pass_plan *pass = open_pass(planner, at);
     const bool joinable = pass && pass->n_points < LEAT_POINTS_MAX && count_stages(pass) < LEAT_PASS_STAGES &&
@@ -286,7 +302,8 @@ static int add_point(leat__planner *planner, const leat__use *use, int at, leat_
 int leat__plan_brightness(leat__planner *planner, const leat__use *use, leat_error *err) {
     int at;
     LEAT_TRY(find_picture(planner, use, &at, err));
-    leat__point point = {.kind = LEAT_POINT_BRIGHTNESS, .delta_max = (float)leat__use_arg(use, "max_delta")->x};
+    leat__point point = {.kind = LEAT_POINT_BRIGHTNESS,
+                         .delta_max = (float)leat__use_arg(use, "max_delta")->x};
     return add_point(planner, use, at, point, planner->field[at].info.dtype, err);
 }
 
@@ -298,8 +315,10 @@ int leat__plan_normalize(leat__planner *planner, const leat__use *use, leat_erro
     LEAT_TRY(read_channels(use, "std", std, &n_std, err));
     if (leat__use_arg(use, "name")->i == 1) {
         static const double imagenet_mean[] = {0.485, 0.456, 0.406}, imagenet_std[] = {0.229, 0.224, 0.225};
-        if (leat__use_arg(use, "mean")->given || leat__use_arg(use, "std")->given || leat__use_arg(use, "scale")->given)
-            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "imagenet brings its own mean, std and scale");
+        if (leat__use_arg(use, "mean")->given || leat__use_arg(use, "std")->given ||
+            leat__use_arg(use, "scale")->given)
+            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                                   "imagenet brings its own mean, std and scale");
         memcpy(mean, imagenet_mean, sizeof imagenet_mean);
         memcpy(std, imagenet_std, sizeof imagenet_std);
         n_mean = n_std = 3;
@@ -318,7 +337,8 @@ int leat__plan_normalize(leat__planner *planner, const leat__use *use, leat_erro
     const leat_field *info = &planner->field[at].info;
     const int64_t have = info->ndim == 2 ? 1 : info->shape[2];
     if (channels > 1 && have >= 0 && have != channels)
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "%d means or stds for a picture of %" PRId64 " channels", channels, have);
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                               "%d means or stds for a picture of %" PRId64 " channels", channels, have);
     if (leat__use_arg(use, "layout")->i) planner->field[at].nchw = true;
     return add_point(planner, use, at, point, LEAT_DTYPE_F32, err);
 }
@@ -331,10 +351,12 @@ int leat__plan_cast(leat__planner *planner, const leat__use *use, leat_error *er
     const double scale = leat__use_arg(use, "scale")->x, offset = leat__use_arg(use, "offset")->x;
     const bool affine = scale != 1 || offset != 0;
     if (field->info.dtype == LEAT_DTYPE_BYTES || dtype == LEAT_DTYPE_BYTES)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "bytes are not numbers: write decode or decode_raw %s u8 before",
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "bytes are not numbers: write decode or decode_raw %s u8 before",
                                field->info.name);
     if (leat__use_arg(use, "layout")->i) {
-        if (field->info.ndim != 3) return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "layout=nchw needs (height, width, channels)");
+        if (field->info.ndim != 3)
+            return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "layout=nchw needs (height, width, channels)");
         field->nchw = true;
     }
     const bool picture = is_picture(&field->info);

@@ -46,7 +46,9 @@ int leat__plan_tfrecord(leat__planner *planner, const leat__use *use, leat_error
     leat__plan *plan = planner->plan;
     const int stream = leat__stream_wanted(files->texts, files->n, err);
     LEAT_TRY(stream);
-    if (!stream) return take_source(planner, leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
+    if (!stream)
+        return take_source(planner,
+                           leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
     LEAT_TRY(leat__stream_open(&plan->stream, &plan->source, files->texts, files->n, err));
     plan->source->bytes_max = (size_t)leat__use_arg(use, "max_bytes")->i;
     return take_source(planner, 0);
@@ -55,8 +57,10 @@ int leat__plan_tfrecord(leat__planner *planner, const leat__use *use, leat_error
 int leat__plan_arrays(leat__planner *planner, const leat__use *use, leat_error *err) {
     LEAT_TRY(begin_source(planner, use, err));
     if (!planner->spec->arrays)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "the arrays come from the program: call leat_spec_arrays");
-    return take_source(planner, leat__arrays_open(&planner->plan->source, planner->spec->arrays, planner->spec->n_arrays, err));
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the arrays come from the program: call leat_spec_arrays");
+    return take_source(planner, leat__arrays_open(&planner->plan->source, planner->spec->arrays,
+                                                  planner->spec->n_arrays, err));
 }
 
 static uint64_t seed_of(const leat__planner *planner, const leat__use *use) {
@@ -74,6 +78,9 @@ int leat__plan_synth(leat__planner *planner, const leat__use *use, leat_error *e
         .n_classes = (int)leat__use_arg(use, "classes")->i,
         .seed = seed_of(planner, use),
     };
+    if ((size_t)options.height * (size_t)options.width * (size_t)options.channels > LEAT_RECORD_BYTES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "a picture of %dx%dx%d has more than %zu bytes",
+                               options.height, options.width, options.channels, LEAT_RECORD_BYTES_MAX);
     return take_source(planner, leat__synth_open(&planner->plan->source, &options, err));
 }
 
@@ -93,15 +100,18 @@ int leat__plan_shuffle(leat__planner *planner, const leat__use *use, leat_error 
         .reshuffle = leat__use_arg(use, "reshuffle")->i != 0,
     };
     if (planner->batched)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "whole batches are not shuffled: write shuffle before batch");
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "whole batches are not shuffled: write shuffle before batch");
     for (int i = 0; planner->plan->stream && i < planner->plan->order.n_verbs; i++)
         if (planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT)
-            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                                   "compressed files cannot be shuffled across their repetitions: write shuffle before repeat");
+            return leat__plan_fail(
+                use, err, LEAT_ERR_UNSUPPORTED,
+                "compressed files cannot be shuffled across their repetitions: write shuffle before repeat");
     if (planner->plan->stream && verb.window == 0) verb.window = STREAM_WINDOW;
     if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                               "what has no end cannot be shuffled as a whole: write shuffle before repeat, or give it a window");
+                               "what has no end cannot be shuffled as a whole: write shuffle before repeat, "
+                               "or give it a window");
     return add_order(planner, verb, err);
 }
 
@@ -117,7 +127,8 @@ static uint64_t samples_of(const leat__planner *planner, int64_t count) {
 /* Repeating after batch means more epochs, and what follows it would have to count across them. */
 static int before_turns(const leat__planner *planner, const leat__use *use, leat_error *err) {
     if (planner->plan->turns == 1) return 0;
-    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "after batch it holds for each epoch: write it before repeat");
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                           "after batch it holds for each epoch: write it before repeat");
 }
 
 int leat__plan_take(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -142,11 +153,15 @@ int leat__plan_shard(leat__planner *planner, const leat__use *use, leat_error *e
         if (!leat__parse_int(first, &index) || !leat__parse_int(slash + 1, &count)) count = 0;
     }
     if (count < 1 || index < 0 || index >= count)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "must be i/n with 0 <= i < n, such as 0/4, not '%s'", text);
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "must be i/n with 0 <= i < n, such as 0/4, not '%s'", text);
     if (planner->batched)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "whole batches are not dealt out: write shard before batch");
-    return add_order(planner,
-                     (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = (uint64_t)count, .index = (uint64_t)index}, err);
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "whole batches are not dealt out: write shard before batch");
+    return add_order(
+        planner,
+        (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = (uint64_t)count, .index = (uint64_t)index},
+        err);
 }
 
 int leat__plan_repeat(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -154,12 +169,14 @@ int leat__plan_repeat(leat__planner *planner, const leat__use *use, leat_error *
     leat__plan *plan = planner->plan;
     if (!planner->batched)
         return add_order(planner,
-                         (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = count < 0 ? LEAT_ENDLESS : (uint64_t)count},
+                         (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
+                                            .count = count < 0 ? LEAT_ENDLESS : (uint64_t)count},
                          err);
     /* After batch an epoch ends with its own last batch: repeating is having more epochs. */
     if (count < 0 || plan->turns < 0) plan->turns = -1;
     else if (count > INT32_MAX || __builtin_mul_overflow(plan->turns, (int)count, &plan->turns))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%" PRId64 " turns are too many; -1 is without end", count);
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "%" PRId64 " turns are too many; -1 is without end", count);
     return 0;
 }
 
@@ -176,12 +193,14 @@ int leat__plan_prefetch(leat__planner *planner, const leat__use *use, leat_error
     const char *text = leat__use_arg(use, "count")->text;
     int64_t count = 0;
     if (strcmp(text, "auto") != 0 && (!leat__parse_int(text, &count) || count < 1 || count > 1000))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "must be auto or a number from 1 to 1000, not '%s'", text);
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "must be auto or a number from 1 to 1000, not '%s'", text);
     planner->plan->prefetch = (int)count;
     return 0;
 }
 
 int leat__plan_options(leat__planner *planner, const leat__use *use, leat_error *err) {
-    (void)planner, (void)use, (void)err; /* read before everything else, in plan.c: they hold for the whole text */
+    (void)planner, (void)use,
+        (void)err; /* read before everything else, in plan.c: they hold for the whole text */
     return 0;
 }

@@ -40,8 +40,11 @@ static void print_order(printer *p, const leat__plan *plan) {
         if (i) print(p, ", ");
         switch (v->kind) {
         case LEAT_ORDER_SHUFFLE:
-            if (v->window && v->window < order->length[i]) print(p, "shuffle in windows of %" PRIu64, v->window);
-            else print(p, "shuffle of all (%s)", order->length[i] > LEAT_PERMUTE_TABLE_MAX ? "computed, no memory" : "a table");
+            if (v->window && v->window < order->length[i])
+                print(p, "shuffle in windows of %" PRIu64, v->window);
+            else
+                print(p, "shuffle of all (%s)",
+                      order->length[i] > LEAT_PERMUTE_TABLE_MAX ? "computed, no memory" : "a table");
             print(p, ", seed %" PRIu64, v->seed);
             break;
         case LEAT_ORDER_TAKE: print(p, "the first %" PRIu64, v->count); break;
@@ -55,7 +58,8 @@ static void print_order(printer *p, const leat__plan *plan) {
     }
     if (order->n_verbs == 0) print(p, "as it is");
     const uint64_t n = leat__order_length(order);
-    if (n == LEAT_ENDLESS) print(p, "; %s\n", plan->stream ? "length not known before it was read once" : "without end");
+    if (n == LEAT_ENDLESS)
+        print(p, "; %s\n", plan->stream ? "length not known before it was read once" : "without end");
     else print(p, "; %" PRIu64 " samples an epoch\n", n);
 }
 
@@ -95,16 +99,23 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
               : pass->decode_options.channels == 3 ? "RGB"
               : pass->decode_options.channels == 4 ? "RGBA"
                                                    : "the stored",
-              pass->decode_options.orient ? ", turned by EXIF" : "", pass->decode_options.fast ? ", fast IDCT" : "");
-    if (pass->crop.kind) print(p, "            %s\n", pass->decode ? "only the part that is needed, drawn before decoding" : "a part of the picture, in place");
-    if (pass->resample) print(p, "            resize to %dx%d %s\n", pass->height, pass->width, resample_name(pass->resample));
+              pass->decode_options.orient ? ", turned by EXIF" : "",
+              pass->decode_options.fast ? ", fast IDCT" : "");
+    if (pass->crop.kind)
+        print(p, "            %s\n",
+              pass->decode ? "only the part that is needed, drawn before decoding"
+                           : "a part of the picture, in place");
+    if (pass->resample)
+        print(p, "            resize to %dx%d %s\n", pass->height, pass->width,
+              resample_name(pass->resample));
     int tables = 0, stages = 0;
     for (int i = 0; i < pass->n_points; i++) tables += pass->point[i].table, stages += !pass->point[i].table;
     if (tables) print(p, "            %d operations on u8 as one table\n", tables);
     if (stages) print(p, "            %d operations on f32 in registers\n", stages);
     if (pass->n_flips) print(p, "            flips by the order of writing\n");
-    print(p, "            store as %s %s%s\n", leat_dtype_name(pass->dtype), pass->nchw ? "channels first" : "channels last",
-          step->output < 0          ? ", for the next step"
+    print(p, "            store as %s %s%s\n", leat_dtype_name(pass->dtype),
+          pass->nchw ? "channels first" : "channels last",
+          step->output < 0     ? ", for the next step"
           : plan->non_temporal ? ", past the caches into the batch"
                                : " into the batch");
 }
@@ -121,7 +132,10 @@ static void print_steps(printer *p, const leat__plan *plan) {
             break;
         case LEAT_STEP_RAW: print(p, "bytes as %s, in place\n", leat_dtype_name(step->as.raw.dtype)); break;
         case LEAT_STEP_RESHAPE: print(p, "another shape, in place\n"); break;
-        case LEAT_STEP_CONVERT: print(p, "to %s%s\n", leat_dtype_name(step->as.convert.dtype), step->as.convert.affine ? " with scale and offset" : ""); break;
+        case LEAT_STEP_CONVERT:
+            print(p, "to %s%s\n", leat_dtype_name(step->as.convert.dtype),
+                  step->as.convert.affine ? " with scale and offset" : "");
+            break;
         case LEAT_STEP_PASS: print_pass(p, plan, step); break;
         }
     }
@@ -139,10 +153,10 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
     }
     print(&p, "batch     %d samples, %.1f MB%s\n", plan->batch, (double)plan->slot_bytes / 1e6,
           plan->drop_remainder ? "; a last batch that is not full is left out" : "");
-    print(&p, "memory    %d to %d batches, %.1f MB at most; the budget is %.1f MB\n", plan->n_slots_begin, plan->n_slots,
-          (double)plan->n_slots * (double)plan->slot_bytes / 1e6, (double)plan->budget / 1e6);
-    print(&p, "work      %d threads, %d sample%s a task, %s kernels\n", n_threads, plan->grain, plan->grain > 1 ? "s" : "",
-          leat__cpu_flags() & LEAT_CPU_AVX2 ? "AVX2" : "plain C");
+    print(&p, "memory    %d to %d batches, %.1f MB at most; the budget is %.1f MB\n", plan->n_slots_begin,
+          plan->n_slots, (double)plan->n_slots * (double)plan->slot_bytes / 1e6, (double)plan->budget / 1e6);
+    print(&p, "work      %d threads, %d sample%s a task, %s kernels\n", n_threads, plan->grain,
+          plan->grain > 1 ? "s" : "", leat__cpu_flags() & LEAT_CPU_AVX2 ? "AVX2" : "plain C");
     print(&p, "seed      %" PRIu64 ", bad samples: %s\n", plan->seed,
           plan->on_error == LEAT_ON_ERROR_SKIP      ? "skip"
           : plan->on_error == LEAT_ON_ERROR_REPLACE ? "replace"

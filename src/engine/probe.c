@@ -37,7 +37,11 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
         leat__value value;
         if (plan->stream) {
             got = leat__stream_next(plan->stream, &record, &now);
-            value = (leat__value){.data = record.data, .bytes = record.size, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)record.size}};
+            value = (leat__value){.data = record.data,
+                                  .bytes = record.size,
+                                  .dtype = LEAT_DTYPE_BYTES,
+                                  .ndim = 1,
+                                  .shape = {(int64_t)record.size}};
             at.record = &value;
             ended = got == 1;
             if (ended) got = leat__fail(&now, LEAT_ERR_NOT_FOUND, "%s holds no record", plan->source->title);

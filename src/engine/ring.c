@@ -39,7 +39,8 @@ static bool slot_arrays(leat__slot *slot) {
     slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
     slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
     if (ring->stream) slot->record = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->record);
-    if (!slot->sample || !slot->dropped || !slot->count || !slot->offsets || (ring->stream && !slot->record)) return false;
+    if (!slot->sample || !slot->dropped || !slot->count || !slot->offsets || (ring->stream && !slot->record))
+        return false;
     for (size_t i = 0; i < n; i++) {
         if (!ring->output[i].field.ragged) continue;
         slot->count[i] = leat__alloc(LEAT_MEM_SLOT, batch * sizeof(int64_t));
@@ -50,11 +51,13 @@ static bool slot_arrays(leat__slot *slot) {
 }
 
 int leat__ring_add(leat__ring *ring, leat_error *err) {
-    if (ring->n_slots == LEAT_SLOTS_MAX) return leat__fail(err, LEAT_ERR_LIMIT, "more than %d batches in memory", LEAT_SLOTS_MAX);
+    if (ring->n_slots == LEAT_SLOTS_MAX)
+        return leat__fail(err, LEAT_ERR_LIMIT, "more than %d batches in memory", LEAT_SLOTS_MAX);
     leat__slot *slot = leat__alloc(LEAT_MEM_SLOT, sizeof *slot);
     if (!slot) return leat__fail_memory(err, sizeof *slot, "a batch");
     slot->ring = ring;
-    slot->memory = ring->alloc ? ring->alloc(ring->user, ring->slot_bytes, 4096) : leat__alloc_pages(ring->slot_bytes);
+    slot->memory =
+        ring->alloc ? ring->alloc(ring->user, ring->slot_bytes, 4096) : leat__alloc_pages(ring->slot_bytes);
     if (!slot->memory) {
         leat__free(slot);
         return leat__fail_memory(err, ring->slot_bytes, "a batch");
@@ -130,7 +133,8 @@ void leat_batch_release(leat_batch *batch) {
 /* ------------------------------------------------------------------------------------------- finish */
 
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
-    const leat_bad bad = {.sample = err->sample, .epoch = slot->begin.epoch, .stage = err->stage, .code = err->code};
+    const leat_bad bad = {
+        .sample = err->sample, .epoch = slot->begin.epoch, .stage = err->stage, .code = err->code};
     int at = slot->n_bad < LEAT_SLOT_BAD_MAX ? slot->n_bad : -1;
     slot->n_bad++;
     /* When there are too many, those of the lowest places stay, whoever came first. */
@@ -143,7 +147,8 @@ void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
     }
     slot->bad[at].place = place;
     slot->bad[at].bad = bad;
-    leat__printable(slot->bad[at].bad.message, sizeof slot->bad[at].bad.message, err->message, strlen(err->message));
+    leat__printable(slot->bad[at].bad.message, sizeof slot->bad[at].bad.message, err->message,
+                    strlen(err->message));
 }
 
 static void close_holes(leat__slot *slot) {
@@ -184,7 +189,8 @@ void leat__slot_finish(leat__slot *slot) {
     for (int k = 0; k < ring->n_outputs; k++) {
         const leat__output *out = &ring->output[k];
         leat_tensor *t = &slot->tensor[k];
-        *t = (leat_tensor){.name = out->field.name, .data = slot->memory + out->offset, .dtype = out->field.dtype};
+        *t = (leat_tensor){
+            .name = out->field.name, .data = slot->memory + out->offset, .dtype = out->field.dtype};
         if (out->field.ragged) {
             pack_ragged(slot, k);
             t->ndim = 1;

@@ -14,7 +14,12 @@
 #define LEAT_SLOTS_MAX 1024
 #define LEAT_SLOT_BAD_MAX 64
 
-typedef enum leat__slot_state { LEAT_SLOT_FREE, LEAT_SLOT_FILLING, LEAT_SLOT_READY, LEAT_SLOT_LEASED } leat__slot_state;
+typedef enum leat__slot_state {
+    LEAT_SLOT_FREE,
+    LEAT_SLOT_FILLING,
+    LEAT_SLOT_READY,
+    LEAT_SLOT_LEASED
+} leat__slot_state;
 
 typedef struct leat__cursor { /* a position between two batches */
     uint64_t epoch;
@@ -39,13 +44,13 @@ typedef struct leat__slot {
     int next_place; /* first that no task has                */
     int n_done;
     uint8_t *memory;
-    uint64_t *sample;      /* (batch)                               */
-    leat__record *record;  /* (batch), streams only, while filling  */
-    uint8_t *dropped;      /* (batch) 1 = a hole                    */
-    int64_t **count;       /* [output] (batch), ragged outputs only */
-    int64_t **offsets;     /* [output] (batch + 1)                  */
+    uint64_t *sample;     /* (batch)                               */
+    leat__record *record; /* (batch), streams only, while filling  */
+    uint8_t *dropped;     /* (batch) 1 = a hole                    */
+    int64_t **count;      /* [output] (batch), ragged outputs only */
+    int64_t **offsets;    /* [output] (batch + 1)                  */
     leat_tensor tensor[LEAT_FIELDS_MAX];
-    int n_bad; /* all of them                           */
+    int n_bad;       /* all of them                           */
     int error_place; /* of the first that must be raised, -1  */
     leat_error error;
     struct leat__bad_note {

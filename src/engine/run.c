@@ -93,7 +93,8 @@ static const char *kind_name(leat__feature_kind kind) {
     return names[kind];
 }
 
-static int take_feature(leat__tools *tools, const leat__parse_feature *f, const leat__feature *found, leat_error *err) {
+static int take_feature(leat__tools *tools, const leat__parse_feature *f, const leat__feature *found,
+                        leat_error *err) {
     leat__value *value = &tools->value[f->value];
     const leat__feature_kind wanted = f->dtype == LEAT_DTYPE_BYTES ? LEAT_FEATURE_BYTES
                                       : f->dtype == LEAT_DTYPE_F32 ? LEAT_FEATURE_FLOAT
@@ -111,14 +112,19 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
         return 0;
     }
     if (found->kind == LEAT_FEATURE_NONE)
-        return leat__fail(err, LEAT_ERR_NOT_FOUND, "feature %s is required but is not there: 'leat show' lists what is, or give a default (%s:%s=...)",
+        return leat__fail(err, LEAT_ERR_NOT_FOUND,
+                          "feature %s is required but is not there: 'leat show' lists what is, or give a "
+                          "default (%s:%s=...)",
                           f->name, f->name, leat_dtype_name(f->dtype));
     if (found->kind != wanted)
-        return leat__fail(err, LEAT_ERR_TYPE, "feature %s holds %s, not %s", f->name, kind_name(found->kind), kind_name(wanted));
+        return leat__fail(err, LEAT_ERR_TYPE, "feature %s holds %s, not %s", f->name, kind_name(found->kind),
+                          kind_name(wanted));
     if (f->dtype == LEAT_DTYPE_BYTES) {
         const int64_t n = leat__feature_count(found);
         if (n < 0) return leat__fail(err, LEAT_ERR_FORMAT, "feature %s is damaged", f->name);
-        if (n != 1) return leat__fail(err, LEAT_ERR_SHAPE, "feature %s holds %" PRId64 " strings, not one", f->name, n);
+        if (n != 1)
+            return leat__fail(err, LEAT_ERR_SHAPE, "feature %s holds %" PRId64 " strings, not one", f->name,
+                              n);
         LEAT_TRY(leat__feature_bytes(found, 0, &value->data, &value->bytes));
         value->shape[0] = (int64_t)value->bytes;
         return 0;
@@ -138,7 +144,8 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
     if (n == LEAT_ERR_LIMIT) n = leat__feature_count(found);
     if (n < 0) return leat__fail(err, LEAT_ERR_FORMAT, "feature %s is damaged", f->name);
     if (f->ragged ? (size_t)n > cap : (size_t)n != cap)
-        return leat__fail(err, LEAT_ERR_SHAPE, "feature %s has %" PRId64 " values, not %s%zu", f->name, n, f->ragged ? "at most " : "", cap);
+        return leat__fail(err, LEAT_ERR_SHAPE, "feature %s has %" PRId64 " values, not %s%zu", f->name, n,
+                          f->ragged ? "at most " : "", cap);
     value->data = numbers->data;
     value->bytes = (size_t)n * item;
     if (f->ragged) value->shape[0] = n;
@@ -148,8 +155,10 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
 static int run_parse(leat__tools *tools, const leat__step *step, leat_error *err) {
     leat__feature found[LEAT_VALUES_MAX];
     const leat__value *record = &tools->value[step->value];
-    LEAT_TRY(leat__example_find(record->data, record->bytes, step->as.parse.key, step->as.parse.n, found, err));
-    for (int i = 0; i < step->as.parse.n; i++) LEAT_TRY(take_feature(tools, &step->as.parse.feature[i], &found[i], err));
+    LEAT_TRY(
+        leat__example_find(record->data, record->bytes, step->as.parse.key, step->as.parse.n, found, err));
+    for (int i = 0; i < step->as.parse.n; i++)
+        LEAT_TRY(take_feature(tools, &step->as.parse.feature[i], &found[i], err));
     return 0;
 }
 
@@ -159,7 +168,8 @@ static int run_raw(leat__tools *tools, const leat__step *step, leat_error *err) 
     leat__value *value = &tools->value[step->value];
     const size_t item = leat_dtype_size(step->as.raw.dtype);
     if (value->bytes % item)
-        return leat__fail(err, LEAT_ERR_SHAPE, "decode_raw: %zu bytes are no whole number of %s values of %zu bytes", value->bytes,
+        return leat__fail(err, LEAT_ERR_SHAPE,
+                          "decode_raw: %zu bytes are no whole number of %s values of %zu bytes", value->bytes,
                           leat_dtype_name(step->as.raw.dtype), item);
     value->dtype = step->as.raw.dtype;
     value->ndim = 1;
@@ -180,7 +190,8 @@ static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *e
     value->ndim = step->as.reshape.ndim;
     if (open >= 0 && known > 0) value->shape[open] = have / known;
     if (open >= 0 ? known == 0 || have % known != 0 : have != known)
-        return leat__fail(err, LEAT_ERR_SHAPE, "reshape: %" PRId64 " values do not make a shape of %" PRId64, have, known);
+        return leat__fail(err, LEAT_ERR_SHAPE, "reshape: %" PRId64 " values do not make a shape of %" PRId64,
+                          have, known);
     return 0;
 }
 
@@ -193,21 +204,26 @@ static int check_shape(const leat__output *out, const leat__value *value, leat_e
     for (int i = 0; i < LEAT_NDIM_MAX; i++) {
         const size_t n = strlen(is), m = strlen(batch);
         if (i < value->ndim) snprintf(is + n, sizeof is - n, "%s%" PRId64, i ? "x" : "", value->shape[i]);
-        if (i < out->field.ndim) snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "", out->field.shape[i]);
+        if (i < out->field.ndim)
+            snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "", out->field.shape[i]);
     }
-    return leat__fail(err, LEAT_ERR_SHAPE, "%s is %s, the batch has %s: samples of one batch must have one shape: write resize or reshape before batch",
+    return leat__fail(err, LEAT_ERR_SHAPE,
+                      "%s is %s, the batch has %s: samples of one batch must have one shape: write resize or "
+                      "reshape before batch",
                       out->field.name, is, batch);
 }
 
 /* Where a step writes: its place in the batch, or its own buffer. */
-static uint8_t *destination(leat__tools *tools, const leat__step *step, const leat__where *at, size_t bytes, leat_error *err) {
+static uint8_t *destination(leat__tools *tools, const leat__step *step, const leat__where *at, size_t bytes,
+                            leat_error *err) {
     if (step->output >= 0 && at->slot) {
         const leat__output *out = &tools->plan->output[step->output];
         return at->slot + out->offset + (size_t)at->place * out->stride;
     }
     leat__buf *made = &tools->made[step - tools->plan->step];
     /* What lies between two steps is not part of a batch, so nobody has compared it with the budget yet. */
-    if (bytes <= LEAT_MAX(tools->plan->budget, LEAT_LARGE_PICTURE) && leat__buf_reserve(made, bytes)) return made->data;
+    if (bytes <= LEAT_MAX(tools->plan->budget, LEAT_LARGE_PICTURE) && leat__buf_reserve(made, bytes))
+        return made->data;
     leat__fail_memory(err, bytes, "a picture");
     return NULL;
 }
@@ -222,12 +238,14 @@ static int run_convert(leat__tools *tools, const leat__step *step, const leat__w
     if (stores && !tools->plan->output[step->output].field.ragged)
         LEAT_TRY(check_shape(&tools->plan->output[step->output], &result, err));
     if (stores && result.bytes > tools->plan->output[step->output].stride)
-        return leat__fail(err, LEAT_ERR_SHAPE, "%s has more values than the batch has room for", tools->plan->output[step->output].field.name);
+        return leat__fail(err, LEAT_ERR_SHAPE, "%s has more values than the batch has room for",
+                          tools->plan->output[step->output].field.name);
     uint8_t *dst = destination(tools, step, at, result.bytes, err);
     if (!dst) return LEAT_ERR_MEMORY;
-    if (leat__convert(dst, result.dtype, value->data, value->dtype, n, step->as.convert.affine, step->as.convert.scale,
-                      step->as.convert.offset) < 0)
-        return leat__fail(err, LEAT_ERR_TYPE, "cast from %s to %s", leat_dtype_name(value->dtype), leat_dtype_name(result.dtype));
+    if (leat__convert(dst, result.dtype, value->data, value->dtype, n, step->as.convert.affine,
+                      step->as.convert.scale, step->as.convert.offset) < 0)
+        return leat__fail(err, LEAT_ERR_TYPE, "cast from %s to %s", leat_dtype_name(value->dtype),
+                          leat_dtype_name(result.dtype));
     result.data = dst;
     *value = result;
     return 0;
@@ -269,8 +287,8 @@ static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err
     return 0;
 }
 
-static int finish_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat__rows *rows, int ndim,
-                       leat_error *err) {
+static int finish_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat__rows *rows,
+                       int ndim, leat_error *err) {
     const leat__pass_plan *plan = step->as.pass;
     leat__pass pass;
     LEAT_TRY(leat__draw_pass(&pass, plan, tools->plan->seed, at->epoch, at->position, rows, err));
@@ -280,8 +298,10 @@ static int finish_pass(leat__tools *tools, const leat__step *step, const leat__w
     const bool stores = step->output >= 0 && at->slot;
     if (stores) LEAT_TRY(check_shape(&tools->plan->output[step->output], &result, err));
     size_t bytes;
-    if (!leat__mul_size((size_t)pass.height * (size_t)pass.width, (size_t)rows->channels * leat_dtype_size(pass.dtype), &bytes))
-        return leat__fail(err, LEAT_ERR_LIMIT, "a picture of %d x %d pixels is too large", pass.width, pass.height);
+    if (!leat__mul_size((size_t)pass.height * (size_t)pass.width,
+                        (size_t)rows->channels * leat_dtype_size(pass.dtype), &bytes))
+        return leat__fail(err, LEAT_ERR_LIMIT, "a picture of %d x %d pixels is too large", pass.width,
+                          pass.height);
     uint8_t *dst = destination(tools, step, at, bytes, err);
     if (!dst) return LEAT_ERR_MEMORY;
     pass.stream = stores && tools->plan->non_temporal;
@@ -292,9 +312,10 @@ static int finish_pass(leat__tools *tools, const leat__step *step, const leat__w
     return 0;
 }
 
-static int draw_crop(const leat__tools *tools, const leat__step *step, const leat__where *at, int height, int width,
-                     leat__box *box, leat_error *err) {
-    return leat__draw_crop(box, &step->as.pass->crop, tools->plan->seed, at->epoch, at->position, height, width, err);
+static int draw_crop(const leat__tools *tools, const leat__step *step, const leat__where *at, int height,
+                     int width, leat__box *box, leat_error *err) {
+    return leat__draw_crop(box, &step->as.pass->crop, tools->plan->seed, at->epoch, at->position, height,
+                           width, err);
 }
 
 static int stop_at_first_row(leat__rows *rows, int y, const void **out, leat_error *err) {
@@ -304,16 +325,23 @@ static int stop_at_first_row(leat__rows *rows, int y, const void **out, leat_err
 
 /* A crop may take any part of a picture, in a later epoch a larger one than today: buffers and tables are made for the
  * whole picture when it is first met, by passes that end before their first row. */
-static void prepare_for_whole(leat__tools *tools, const leat__step *step, const leat__where *at, const leat__picture_info *info) {
+static void prepare_for_whole(leat__tools *tools, const leat__step *step, const leat__where *at,
+                              const leat__picture_info *info) {
     if (info->height <= tools->met_height && info->width <= tools->met_width) return;
     tools->met_height = LEAT_MAX(tools->met_height, info->height);
     tools->met_width = LEAT_MAX(tools->met_width, info->width);
     const leat__pass_plan *plan = step->as.pass;
-    leat__rows rows = {.height = tools->met_height, .width = tools->met_width, .channels = info->channels, .dtype = LEAT_DTYPE_U8, .row = stop_at_first_row};
+    leat__rows rows = {.height = tools->met_height,
+                       .width = tools->met_width,
+                       .channels = info->channels,
+                       .dtype = LEAT_DTYPE_U8,
+                       .row = stop_at_first_row};
     leat__pass pass;
     leat_error ignored;
     leat__buf_reserve(&tools->band, band_bytes(rows.width, rows.channels));
-    if (plan->resample == LEAT_RESAMPLE_NONE || leat__draw_pass(&pass, plan, tools->plan->seed, at->epoch, at->position, &rows, &ignored) < 0) return;
+    if (plan->resample == LEAT_RESAMPLE_NONE ||
+        leat__draw_pass(&pass, plan, tools->plan->seed, at->epoch, at->position, &rows, &ignored) < 0)
+        return;
     LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t nothing[LEAT_CACHE_LINE]; /* no row comes, so nothing is written */
     for (int flipped = 0; flipped < 2; flipped++) {
         pass.flip_x = flipped;
@@ -321,8 +349,8 @@ static void prepare_for_whole(leat__tools *tools, const leat__step *step, const 
     }
 }
 
-static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at, size_t memory_max,
-                             leat_error *err) {
+static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at,
+                             size_t memory_max, leat_error *err) {
     const leat__value *file = &tools->value[step->value];
     leat__decode_options options = step->as.pass->decode_options;
     options.memory_max = memory_max;
@@ -343,7 +371,12 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
     }
     leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
     decoding d = {.tools = tools, .height = info.height, .stride = band_stride(info.width, info.channels)};
-    leat__rows rows = {.height = info.height, .width = info.width, .channels = info.channels, .dtype = LEAT_DTYPE_U8, .row = decode_row, .user = &d};
+    leat__rows rows = {.height = info.height,
+                       .width = info.width,
+                       .channels = info.channels,
+                       .dtype = LEAT_DTYPE_U8,
+                       .row = decode_row,
+                       .user = &d};
     int rc;
     if (leat__buf_reserve(&tools->band, band_bytes(info.width, info.channels))) {
         d.band = tools->band.data + LEAT_DECODE_SKEW;
@@ -383,7 +416,8 @@ static int run_pass(leat__tools *tools, const leat__step *step, const leat__wher
         return leat__fail(err, LEAT_ERR_SHAPE, "a picture has 2 or 3 axes, not %d", value->ndim);
     for (int i = 0; i < value->ndim; i++)
         if (value->shape[i] < 1 || value->shape[i] > INT32_MAX / 16)
-            return leat__fail(err, LEAT_ERR_SHAPE, "a picture with %" PRId64 " elements along axis %d", value->shape[i], i);
+            return leat__fail(err, LEAT_ERR_SHAPE, "a picture with %" PRId64 " elements along axis %d",
+                              value->shape[i], i);
     const ptrdiff_t pixel = rows.channels * (ptrdiff_t)leat_dtype_size(rows.dtype);
     rows.stride = rows.width * pixel;
     if (step->as.pass->crop.kind != LEAT_CROP_NONE) {
@@ -405,7 +439,8 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
         const leat__value *value = &tools->value[out->value];
         if (out->field.ragged) {
             if (value->bytes > out->stride)
-                return leat__fail(err, LEAT_ERR_SHAPE, "%s has %zu bytes, the batch has room for %zu", out->field.name, value->bytes, out->stride);
+                return leat__fail(err, LEAT_ERR_SHAPE, "%s has %zu bytes, the batch has room for %zu",
+                                  out->field.name, value->bytes, out->stride);
             at->count[i][at->place] = (int64_t)(value->bytes / out->item);
         } else if (!out->stored) {
             LEAT_TRY(check_shape(out, value, err));

@@ -20,9 +20,9 @@ typedef struct leat__tools { /* of one worker; zeroed, then leat__tools_init    
     leat__buf made[LEAT_STEPS_MAX];     /* what a step makes when it does not write into the batch  */
     leat__buf numbers[LEAT_VALUES_MAX]; /* what parse unpacks                                       */
     leat__value value[LEAT_VALUES_MAX];
-    int met_height, met_width;          /* the largest picture that was cropped so far                */
-    int stage;                          /* where the sample is now                                  */
-    bool timed;                         /* the clock is read at each change of stage                */
+    int met_height, met_width; /* the largest picture that was cropped so far                */
+    int stage;                 /* where the sample is now                                  */
+    bool timed;                /* the clock is read at each change of stage                */
     uint64_t mark_ns;
     uint64_t stage_ns[LEAT_STAGE_COUNT];
 } leat__tools;

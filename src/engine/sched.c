@@ -63,10 +63,14 @@ static int map_places(leat_pipeline *feed) {
         const uint64_t position = slot->begin.position + (uint64_t)slot->n;
         if (position >= leat__order_length(order)) break;
         if (feed->stream) {
-            const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, slot->n, &feed->stream_failed);
-            if (ready == 0) leat__feed_await(feed->stream, slot->begin.epoch, slot->begin.position + (uint64_t)feed->plan.batch - 1);
+            const int ready =
+                leat__feed_ready(feed->stream, slot->begin.epoch, position, slot->n, &feed->stream_failed);
+            if (ready == 0)
+                leat__feed_await(feed->stream, slot->begin.epoch,
+                                 slot->begin.position + (uint64_t)feed->plan.batch - 1);
             if (ready <= 0) return 0;
-            if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
+            if (position >= leat__order_length(order))
+                break; /* it has just become known where the stream ends */
         }
         const leat__place place = leat__order_map(order, slot->begin.epoch, position);
         slot->sample[slot->n] = place.sample;
@@ -79,7 +83,8 @@ static int map_places(leat_pipeline *feed) {
 
 /* By what is there, not by n: holes that were closed had records too. */
 static void drop_records(leat_pipeline *feed, leat__slot *slot) {
-    for (int i = 0; feed->stream && i < feed->plan.batch; i++) leat__feed_give(feed->stream, &slot->record[i]);
+    for (int i = 0; feed->stream && i < feed->plan.batch; i++)
+        leat__feed_give(feed->stream, &slot->record[i]);
 }
 
 /* Opens the next slot as far as possible; true if there is something to deal out now. */
@@ -107,7 +112,8 @@ static bool next_task(leat_pipeline *feed, leat__task *task) {
     if (feed->pause || feed->stop) return false;
     if (!feed->dealing && !open_slot(feed)) return false;
     leat__slot *slot = feed->dealing;
-    *task = (leat__task){.slot = slot, .first = slot->next_place, .n = LEAT_MIN(feed->plan.grain, slot->n - slot->next_place)};
+    *task = (leat__task){
+        .slot = slot, .first = slot->next_place, .n = LEAT_MIN(feed->plan.grain, slot->n - slot->next_place)};
     slot->next_place += task->n;
     if (slot->next_place == slot->n) feed->dealing = NULL;
     return true;
@@ -115,7 +121,8 @@ static bool next_task(leat_pipeline *feed, leat__task *task) {
 
 /* ----------------------------------------------------------------------------------------- run tasks */
 
-static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
+static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at,
+                     leat_error *err) {
     leat__value record;
     at->record = NULL;
     (void)feed;
@@ -138,7 +145,8 @@ static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot
 }
 
 /* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch. */
-static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at) {
+static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+                          leat__where *at) {
     enum { TRIES = 32, OPERATION = 0xffffffff };
     leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)OPERATION);
     leat_error ignored;
@@ -150,7 +158,8 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
         } else {
             leat__lock(&feed->ring->mutex); /* mapping may make a table */
             const uint64_t length = leat__order_length(&feed->plan.order);
-            const uint64_t position = leat__rng_below(&rng, length == LEAT_ENDLESS ? at->position + 1 : length);
+            const uint64_t position =
+                leat__rng_below(&rng, length == LEAT_ENDLESS ? at->position + 1 : length);
             at->sample = leat__order_map(&feed->plan.order, at->epoch, position).sample;
             leat__unlock(&feed->ring->mutex);
         }
@@ -162,7 +171,8 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
     return LEAT_ERR_LIMIT;
 }
 
-static void handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
+static void handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+                       leat__where *at, leat_error *err) {
     int policy = feed->plan.on_error;
     if (policy == LEAT_ON_ERROR_REPLACE && replace_sample(feed, worker, slot, place, at) < 0) {
         leat__error_prefix(err, "no usable sample was found to take its place: ");
@@ -199,7 +209,8 @@ static void run_task(leat_pipeline *feed, leat__worker *worker, const leat__task
                           .place = place,
                           .count = slot->count};
         leat_error err;
-        if (run_place(feed, worker, slot, place, &at, &err) < 0) handle_bad(feed, worker, slot, place, &at, &err);
+        if (run_place(feed, worker, slot, place, &at, &err) < 0)
+            handle_bad(feed, worker, slot, place, &at, &err);
     }
     if (feed->plan.non_temporal) leat__image_fence();
 }

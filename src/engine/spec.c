@@ -81,7 +81,8 @@ static int next_token(lexer *lex, token *out) {
         }
     }
     if (quote)
-        return fail_at(lex->err, LEAT_ERR_SYNTAX, column_of(lex, opened), "the quote %c is never closed", quote);
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, column_of(lex, opened), "the quote %c is never closed",
+                       quote);
     text[n] = 0;
     lex->room += n + 1;
     return 1;
@@ -140,7 +141,8 @@ static bool read_value(const leat__arg *arg, const char *text, leat__arg_value *
     case LEAT_ARG_TEXT:
     case LEAT_ARG_TEXTS: break;
     }
-    const bool number = arg->kind == LEAT_ARG_INT || arg->kind == LEAT_ARG_INTS || arg->kind == LEAT_ARG_NUMBER;
+    const bool number =
+        arg->kind == LEAT_ARG_INT || arg->kind == LEAT_ARG_INTS || arg->kind == LEAT_ARG_NUMBER;
     if (!number && i < 0) return false;
     if (out) out->i = i, out->x = arg->kind == LEAT_ARG_NUMBER ? x : (double)i, out->text = text;
     return true;
@@ -151,14 +153,16 @@ static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
     leat__arg_value *v = &use->arg[number];
     const bool list = arg->kind == LEAT_ARG_TEXTS || arg->kind == LEAT_ARG_INTS;
     if (v->given && !list)
-        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s: %s is given twice", use->op->name, arg->name);
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s: %s is given twice", use->op->name,
+                       arg->name);
     leat__arg_value read = {0};
     if (!read_value(arg, t->value, &read))
-        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->value_column, "%s: %s must be %s, not '%s'", use->op->name, arg->name,
-                       kind_words(arg), t->value);
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->value_column, "%s: %s must be %s, not '%s'",
+                       use->op->name, arg->name, kind_words(arg), t->value);
     if ((arg->min != 0 || arg->max != 0) && (read.x < arg->min || read.x > arg->max))
-        return fail_at(lex->err, LEAT_ERR_ARGUMENT, t->value_column, "%s: %s must lie between %.15g and %.15g, not %s",
-                       use->op->name, arg->name, arg->min, arg->max, t->value);
+        return fail_at(lex->err, LEAT_ERR_ARGUMENT, t->value_column,
+                       "%s: %s must lie between %.15g and %.15g, not %s", use->op->name, arg->name, arg->min,
+                       arg->max, t->value);
     v->given = true;
     if (!list) {
         v->i = read.i, v->x = read.x, v->text = read.text;
@@ -170,7 +174,9 @@ static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
         const char **texts = leat__arena_alloc(&lex->spec->memory, cap * sizeof *texts);
         int64_t *ints = leat__arena_alloc(&lex->spec->memory, cap * sizeof *ints);
         if (!texts || !ints) return leat__fail_memory(lex->err, cap * 16, "a pipeline text");
-        if (v->n) memcpy(texts, v->texts, (size_t)v->n * sizeof *texts), memcpy(ints, v->ints, (size_t)v->n * sizeof *ints);
+        if (v->n)
+            memcpy(texts, v->texts, (size_t)v->n * sizeof *texts),
+                memcpy(ints, v->ints, (size_t)v->n * sizeof *ints);
         v->texts = texts;
         v->ints = ints;
     }
@@ -184,12 +190,13 @@ static int place_positional(lexer *lex, leat__use *use, int *next, const token *
     for (;; ++*next) {
         const leat__arg *arg = &op->arg[*next];
         if (*next == LEAT_ARGS_MAX || !arg->name || arg->named)
-            return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s: '%s' is one argument too many: 'leat ops %s' shows them",
-                           op->name, t->value, op->name);
+            return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column,
+                           "%s: '%s' is one argument too many: 'leat ops %s' shows them", op->name, t->value,
+                           op->name);
         if (use->arg[*next].given && arg->kind != LEAT_ARG_TEXTS && arg->kind != LEAT_ARG_INTS) continue;
         /* A leading field may be left out: "cast f32" is "cast image f32". */
-        if (arg->kind == LEAT_ARG_FIELD && arg->fallback && op->arg[*next + 1].name && !op->arg[*next + 1].named &&
-            read_value(&op->arg[*next + 1], t->value, NULL))
+        if (arg->kind == LEAT_ARG_FIELD && arg->fallback && op->arg[*next + 1].name &&
+            !op->arg[*next + 1].named && read_value(&op->arg[*next + 1], t->value, NULL))
             continue;
         const int number = *next;
         if (arg->kind != LEAT_ARG_TEXTS && arg->kind != LEAT_ARG_INTS) ++*next;
@@ -203,9 +210,10 @@ static int place_named(lexer *lex, leat__use *use, const token *t) {
         if (strcmp(op->arg[i].name, t->key) == 0) return set_value(lex, use, i, t);
     const char *near = leat__nearest(t->key, arg_name, op);
     if (near)
-        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s'; did you mean '%s'?", op->name, t->key, near);
-    return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s': 'leat ops %s' shows them", op->name, t->key,
-                   op->name);
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s'; did you mean '%s'?",
+                       op->name, t->key, near);
+    return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s': 'leat ops %s' shows them",
+                   op->name, t->key, op->name);
 }
 
 static int fill_defaults(lexer *lex, leat__use *use) {
@@ -213,9 +221,11 @@ static int fill_defaults(lexer *lex, leat__use *use) {
         const leat__arg *arg = &use->op->arg[i];
         if (use->arg[i].given) continue;
         if (!arg->fallback)
-            return fail_at(lex->err, LEAT_ERR_SYNTAX, use->column, "%s needs %s (%s)", use->op->name, arg->name, arg->help);
+            return fail_at(lex->err, LEAT_ERR_SYNTAX, use->column, "%s needs %s (%s)", use->op->name,
+                           arg->name, arg->help);
         const bool list = arg->kind == LEAT_ARG_TEXTS || arg->kind == LEAT_ARG_INTS;
-        if (!list && *arg->fallback && !read_value(arg, arg->fallback, &use->arg[i])) assert(!"a default of the table");
+        if (!list && *arg->fallback && !read_value(arg, arg->fallback, &use->arg[i]))
+            assert(!"a default of the table");
         if (!use->arg[i].text) use->arg[i].text = arg->fallback;
     }
     return 0;
@@ -233,8 +243,11 @@ static int read_verb(lexer *lex) {
         const char *near = leat__op_nearest(t.value);
         char shown[80];
         leat__printable(shown, sizeof shown, t.key ? t.key : t.value, strlen(t.key ? t.key : t.value));
-        if (near) return fail_at(lex->err, LEAT_ERR_SYNTAX, t.column, "unknown operation '%s'; did you mean '%s'?", shown, near);
-        return fail_at(lex->err, LEAT_ERR_SYNTAX, t.column, "unknown operation '%s': 'leat ops' lists all", shown);
+        if (near)
+            return fail_at(lex->err, LEAT_ERR_SYNTAX, t.column, "unknown operation '%s'; did you mean '%s'?",
+                           shown, near);
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t.column, "unknown operation '%s': 'leat ops' lists all",
+                       shown);
     }
     if (spec->n_uses == LEAT_USES_MAX)
         return fail_at(lex->err, LEAT_ERR_LIMIT, t.column, "more than %d operations", LEAT_USES_MAX);
@@ -254,7 +267,8 @@ static int read_verb(lexer *lex) {
 }
 
 int leat__spec_read(leat_spec *spec, const char *text, int column, leat_error *err) {
-    if (strlen(text) > (1 << 20)) return leat__fail(err, LEAT_ERR_LIMIT, "a pipeline text of more than a megabyte");
+    if (strlen(text) > (1 << 20))
+        return leat__fail(err, LEAT_ERR_LIMIT, "a pipeline text of more than a megabyte");
     lexer lex = {.spec = spec, .begin = text, .at = text, .column = column, .err = err};
     lex.room = leat__arena_alloc(&spec->memory, 2 * strlen(text) + 2);
     if (!lex.room) return leat__fail_memory(err, 2 * strlen(text), "a pipeline text");
@@ -285,7 +299,8 @@ static bool append_value(leat__buf *out, const char *text) {
         if (plain) fits = append(out, "\"") && leat__buf_append(out, text, plain) && append(out, "\"");
         text += plain;
         const size_t quotes = strspn(text, "\"");
-        if (quotes) fits = fits && append(out, "'") && leat__buf_append(out, text, quotes) && append(out, "'");
+        if (quotes)
+            fits = fits && append(out, "'") && leat__buf_append(out, text, quotes) && append(out, "'");
         if (!fits || !text[quotes]) return fits;
     }
 }
@@ -298,7 +313,8 @@ bool leat__use_normal(const leat__use *use, leat__buf *out) {
         if (arg->kind == LEAT_ARG_TEXTS || arg->kind == LEAT_ARG_INTS) {
             for (int k = 0; k < v->n && fits; k++) fits = append(out, " ") && append_value(out, v->texts[k]);
         } else if (v->text && (v->given || *v->text)) {
-            fits = append(out, " ") && append(out, arg->name) && append(out, "=") && append_value(out, v->text);
+            fits =
+                append(out, " ") && append(out, arg->name) && append(out, "=") && append_value(out, v->text);
         }
     }
     return fits;

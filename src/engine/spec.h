@@ -9,8 +9,8 @@
 #define LEAT_USES_MAX 128
 
 struct leat_spec {
-    leat_error error; /* the first mistake; code 0 = none */
-    leat__buf text;   /* everything added so far, joined by " | ", zero-terminated */
+    leat_error error;   /* the first mistake; code 0 = none */
+    leat__buf text;     /* everything added so far, joined by " | ", zero-terminated */
     leat__arena memory; /* arguments */
     leat_tensor *arrays;
     int n_arrays;

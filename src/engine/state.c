@@ -13,12 +13,14 @@ enum { TEXT_MAX = 640 };
 
 int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
     const leat__plan *plan = &feed->plan;
-    const int n = snprintf(text, cap,
-                           "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
-                           " pipeline=%016" PRIx64 " dataset=%016" PRIx64 " text=%.*s",
-                           feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed, plan->fingerprint,
-                           plan->source->fingerprint, TEXT_MAX, (const char *)plan->text.data);
-    if (n < 0 || (size_t)n >= cap) return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
+    const int n =
+        snprintf(text, cap,
+                 "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
+                 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 " text=%.*s",
+                 feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed, plan->fingerprint,
+                 plan->source->fingerprint, TEXT_MAX, (const char *)plan->text.data);
+    if (n < 0 || (size_t)n >= cap)
+        return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
     return n;
 }
 
@@ -27,7 +29,8 @@ static bool number_of(const char *text, const char *name, int base, uint64_t *ou
     char key[32];
     snprintf(key, sizeof key, " %s=", name);
     const char *at = strstr(text, key), *value = at ? at + strlen(key) : NULL;
-    if (!value || !((*value >= '0' && *value <= '9') || (base == 16 && *value >= 'a' && *value <= 'f'))) return false;
+    if (!value || !((*value >= '0' && *value <= '9') || (base == 16 && *value >= 'a' && *value <= 'f')))
+        return false;
     char *end;
     *out = strtoull(value, &end, base);
     return *end == ' ' || *end == 0;
@@ -41,17 +44,24 @@ int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *
         !number_of(text, "position", 10, &out->position) || !number_of(text, "step", 10, &out->step) ||
         !number_of(text, "seed", 10, &seed) || !number_of(text, "pipeline", 16, &pipeline) ||
         !number_of(text, "dataset", 16, &dataset))
-        return leat__fail(err, LEAT_ERR_STATE, "this is not the state of a pipeline: it must begin with 'leat-state 1 epoch='");
+        return leat__fail(err, LEAT_ERR_STATE,
+                          "this is not the state of a pipeline: it must begin with 'leat-state 1 epoch='");
     if (seed != plan->seed)
-        return leat__fail(err, LEAT_ERR_STATE, "the state was saved with seed %" PRIu64 ", this pipeline has seed %" PRIu64, seed, plan->seed);
+        return leat__fail(err, LEAT_ERR_STATE,
+                          "the state was saved with seed %" PRIu64 ", this pipeline has seed %" PRIu64, seed,
+                          plan->seed);
     if (pipeline != plan->fingerprint)
-        return leat__fail(err, LEAT_ERR_STATE, "the state belongs to another pipeline: '%.300s', this one is '%.300s'", was + 6,
+        return leat__fail(err, LEAT_ERR_STATE,
+                          "the state belongs to another pipeline: '%.300s', this one is '%.300s'", was + 6,
                           (const char *)plan->text.data);
     if (dataset != plan->source->fingerprint)
-        return leat__fail(err, LEAT_ERR_STATE, "the state belongs to other data: files were added, removed or changed since; now it is %s",
-                          plan->source->title);
+        return leat__fail(
+            err, LEAT_ERR_STATE,
+            "the state belongs to other data: files were added, removed or changed since; now it is %s",
+            plan->source->title);
     const uint64_t length = leat__order_length(&plan->order);
     if (out->position > length || out->step > out->position)
-        return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: position %" PRIu64 " of %" PRIu64, out->position, length);
+        return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: position %" PRIu64 " of %" PRIu64,
+                          out->position, length);
     return 0;
 }

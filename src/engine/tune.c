@@ -3,8 +3,8 @@
 
 enum { EVERY_BATCHES = 16 };
 
-int leat__tune_slots(leat__tuner *tuner, uint64_t now_ns, uint64_t wait_ns, uint64_t full_ns, uint64_t batches, int used,
-                     int most) {
+int leat__tune_slots(leat__tuner *tuner, uint64_t now_ns, uint64_t wait_ns, uint64_t full_ns,
+                     uint64_t batches, int used, int most) {
     if (tuner->last_ns == 0) {
         *tuner = (leat__tuner){now_ns, wait_ns, full_ns, batches};
         return used;

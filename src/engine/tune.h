@@ -13,7 +13,7 @@ typedef struct leat__tuner { /* zeroed = ready */
 } leat__tuner;
 
 /* Called at each hand-over with running totals; returns how many slots to use from now on. */
-int leat__tune_slots(leat__tuner *tuner, uint64_t now_ns, uint64_t wait_ns, uint64_t full_ns, uint64_t batches, int used,
-                     int most);
+int leat__tune_slots(leat__tuner *tuner, uint64_t now_ns, uint64_t wait_ns, uint64_t full_ns,
+                     uint64_t batches, int used, int most);
 
 #endif

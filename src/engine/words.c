@@ -3,9 +3,10 @@
 #include "engine/ops.h"
 
 static const char *const dtype_names[LEAT_DTYPE_COUNT] = {
-    [LEAT_DTYPE_U8] = "u8",   [LEAT_DTYPE_I8] = "i8",     [LEAT_DTYPE_U16] = "u16",   [LEAT_DTYPE_I16] = "i16",
-    [LEAT_DTYPE_U32] = "u32", [LEAT_DTYPE_I32] = "i32",   [LEAT_DTYPE_U64] = "u64",   [LEAT_DTYPE_I64] = "i64",
-    [LEAT_DTYPE_F16] = "f16", [LEAT_DTYPE_BF16] = "bf16", [LEAT_DTYPE_F32] = "f32",   [LEAT_DTYPE_F64] = "f64",
+    [LEAT_DTYPE_U8] = "u8",     [LEAT_DTYPE_I8] = "i8",       [LEAT_DTYPE_U16] = "u16",
+    [LEAT_DTYPE_I16] = "i16",   [LEAT_DTYPE_U32] = "u32",     [LEAT_DTYPE_I32] = "i32",
+    [LEAT_DTYPE_U64] = "u64",   [LEAT_DTYPE_I64] = "i64",     [LEAT_DTYPE_F16] = "f16",
+    [LEAT_DTYPE_BF16] = "bf16", [LEAT_DTYPE_F32] = "f32",     [LEAT_DTYPE_F64] = "f64",
     [LEAT_DTYPE_BOOL] = "bool", [LEAT_DTYPE_BYTES] = "bytes",
 };
 static const uint8_t dtype_sizes[LEAT_DTYPE_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
@@ -14,10 +15,12 @@ static const struct {
     const char *name;
     int dtype;
 } dtype_aliases[] = {
-    {"uint8", LEAT_DTYPE_U8},     {"int8", LEAT_DTYPE_I8},       {"uint16", LEAT_DTYPE_U16},  {"int16", LEAT_DTYPE_I16},
-    {"uint32", LEAT_DTYPE_U32},   {"int32", LEAT_DTYPE_I32},     {"uint64", LEAT_DTYPE_U64},  {"int64", LEAT_DTYPE_I64},
-    {"float16", LEAT_DTYPE_F16},  {"half", LEAT_DTYPE_F16},      {"bfloat16", LEAT_DTYPE_BF16}, {"float32", LEAT_DTYPE_F32},
-    {"float", LEAT_DTYPE_F32},    {"float64", LEAT_DTYPE_F64},   {"double", LEAT_DTYPE_F64},  {"string", LEAT_DTYPE_BYTES},
+    {"uint8", LEAT_DTYPE_U8},     {"int8", LEAT_DTYPE_I8},       {"uint16", LEAT_DTYPE_U16},
+    {"int16", LEAT_DTYPE_I16},    {"uint32", LEAT_DTYPE_U32},    {"int32", LEAT_DTYPE_I32},
+    {"uint64", LEAT_DTYPE_U64},   {"int64", LEAT_DTYPE_I64},     {"float16", LEAT_DTYPE_F16},
+    {"half", LEAT_DTYPE_F16},     {"bfloat16", LEAT_DTYPE_BF16}, {"float32", LEAT_DTYPE_F32},
+    {"float", LEAT_DTYPE_F32},    {"float64", LEAT_DTYPE_F64},   {"double", LEAT_DTYPE_F64},
+    {"string", LEAT_DTYPE_BYTES},
 };
 
 const char *leat_dtype_name(int dtype) {
@@ -29,7 +32,8 @@ size_t leat_dtype_size(int dtype) {
 }
 
 const char *leat_stage_name(int stage) {
-    static const char *const names[LEAT_STAGE_COUNT] = {"none", "read", "parse", "decode", "transform", "store"};
+    static const char *const names[LEAT_STAGE_COUNT] = {"none",   "read",      "parse",
+                                                        "decode", "transform", "store"};
     return stage >= 0 && stage < LEAT_STAGE_COUNT ? names[stage] : "?";
 }
 
@@ -37,7 +41,8 @@ int leat__dtype_find(const char *name, size_t n) {
     for (int i = 0; i < LEAT_DTYPE_COUNT; i++)
         if (strlen(dtype_names[i]) == n && memcmp(dtype_names[i], name, n) == 0) return i;
     for (size_t i = 0; i < LEAT_COUNT(dtype_aliases); i++)
-        if (strlen(dtype_aliases[i].name) == n && memcmp(dtype_aliases[i].name, name, n) == 0) return dtype_aliases[i].dtype;
+        if (strlen(dtype_aliases[i].name) == n && memcmp(dtype_aliases[i].name, name, n) == 0)
+            return dtype_aliases[i].dtype;
     return -1;
 }
 
@@ -59,13 +64,15 @@ static int distance(const char *a, const char *b) {
         now[0] = i;
         for (int j = 1; j <= m; j++) {
             now[j] = LEAT_MIN(LEAT_MIN(above[j], now[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = LEAT_MIN(now[j], above2[j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = LEAT_MIN(now[j], above2[j - 2] + 1);
         }
     }
     return row[n % 3][m];
 }
 
-const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i), const void *user) {
+const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i),
+                          const void *user) {
     const char *best = NULL, *known;
     int best_distance = 1 + (int)strlen(word) / 3;
     for (size_t i = 0; (known = next(user, i)) != NULL; i++) {
@@ -97,7 +104,8 @@ bool leat__parse_int(const char *text, int64_t *out) {
     if (*c < '0' || *c > '9') return false;
     int64_t value = 0;
     for (; *c >= '0' && *c <= '9'; c++)
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c - '0', &value)) return false;
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c - '0', &value))
+            return false;
     for (size_t i = 0; i < LEAT_COUNT(units); i++) {
         if (strcmp(c, units[i].suffix) != 0) continue;
         if (__builtin_mul_overflow(value, negative ? -units[i].factor : units[i].factor, out)) return false;
@@ -118,7 +126,8 @@ static bool parse_decimal(const char **text, double *out) {
         if (*c == '.' && !fraction) fraction = true;
         else if (*c >= '0' && *c <= '9') {
             seen++;
-            if (digits < UINT64_C(100000000000000000)) digits = digits * 10 + (uint64_t)(*c - '0'), exponent -= fraction;
+            if (digits < UINT64_C(100000000000000000))
+                digits = digits * 10 + (uint64_t)(*c - '0'), exponent -= fraction;
             else exponent += !fraction;
         } else break;
     }
@@ -137,7 +146,8 @@ static bool parse_decimal(const char **text, double *out) {
         value *= powers[LEAT_MIN(exponent, 22)];
         if (value > 1.7e308) return false;
     }
-    for (; exponent < 0 && value != 0; exponent += LEAT_MIN(-exponent, 22)) value /= powers[LEAT_MIN(-exponent, 22)];
+    for (; exponent < 0 && value != 0; exponent += LEAT_MIN(-exponent, 22))
+        value /= powers[LEAT_MIN(-exponent, 22)];
     *text = c;
     *out = value;
     return true;

@@ -18,7 +18,8 @@ enum { LEAT_SIDEFILE_HEADER = 32 };
 enum { LEAT_SIDEFILE_FOLDER = 1, LEAT_SIDEFILE_RECORDS = 2 };
 
 /* Fills the header that goes in front of payload. */
-void leat__sidefile_write_header(uint8_t header[LEAT_SIDEFILE_HEADER], int kind, const void *payload, size_t n);
+void leat__sidefile_write_header(uint8_t header[LEAT_SIDEFILE_HEADER], int kind, const void *payload,
+                                 size_t n);
 /* The payload inside bytes, NULL if this is not a whole and undamaged side file of that kind. */
 const uint8_t *leat__sidefile_payload(const uint8_t *bytes, size_t n, int kind, size_t *payload_n);
 

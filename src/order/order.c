@@ -3,7 +3,8 @@
 
 int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err) {
     if (order->n_verbs == LEAT_ORDER_VERBS)
-        return leat__fail(err, LEAT_ERR_LIMIT, "more than %d verbs of order (shuffle, take, ...)", LEAT_ORDER_VERBS);
+        return leat__fail(err, LEAT_ERR_LIMIT, "more than %d verbs of order (shuffle, take, ...)",
+                          LEAT_ORDER_VERBS);
     order->verb[order->n_verbs++] = verb;
     return 0;
 }
@@ -27,7 +28,8 @@ static uint64_t length_after(const leat__order_verb *verb, uint64_t n) {
 
 void leat__order_set_source(leat__order *order, uint64_t n) {
     order->length[0] = n;
-    for (int i = 0; i < order->n_verbs; i++) order->length[i + 1] = length_after(&order->verb[i], order->length[i]);
+    for (int i = 0; i < order->n_verbs; i++)
+        order->length[i + 1] = length_after(&order->verb[i], order->length[i]);
 }
 
 uint64_t leat__order_length(const leat__order *order) {
@@ -39,7 +41,8 @@ uint64_t leat__order_length(const leat__order *order) {
 static uint64_t table_size(const leat__order *order, int i) {
     const leat__order_verb *verb = &order->verb[i];
     if (verb->kind != LEAT_ORDER_SHUFFLE) return 0;
-    if (verb->window) return LEAT_MIN(LEAT_MIN(verb->window, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
+    if (verb->window)
+        return LEAT_MIN(LEAT_MIN(verb->window, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
     return order->length[i] > LEAT_PERMUTE_TABLE_MAX ? 0 : order->length[i];
 }
 
@@ -61,7 +64,8 @@ void leat__order_free(leat__order *order) {
 }
 
 /* Position within window number `window`, which holds n samples, of verb i in the given iteration. */
-static uint64_t permute(leat__order *order, int i, uint64_t iteration, uint64_t window, uint64_t n, uint64_t position) {
+static uint64_t permute(leat__order *order, int i, uint64_t iteration, uint64_t window, uint64_t n,
+                        uint64_t position) {
     const leat__order_verb *verb = &order->verb[i];
     if (!verb->reshuffle) iteration = 0;
     leat__rng rng = leat__rng_at(verb->seed, iteration, window, verb->op);
@@ -73,7 +77,8 @@ static uint64_t permute(leat__order *order, int i, uint64_t iteration, uint64_t 
     /* The older of the two makes room; the newer one stays for positions around a border. */
     const leat__order_table older = table[0];
     table[0] = table[1];
-    table[1] = (leat__order_table){.iteration = iteration, .window = window, .n = (uint32_t)n, .slot = older.slot};
+    table[1] =
+        (leat__order_table){.iteration = iteration, .window = window, .n = (uint32_t)n, .slot = older.slot};
     leat__permute_table(table[1].slot, (uint32_t)n, rng);
     return table[1].slot[position];
 }
@@ -100,7 +105,8 @@ leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t positio
         case LEAT_ORDER_SHUFFLE: {
             const uint64_t size = verb->window ? verb->window : n;
             const uint64_t window = at.sample / size, first = window * size;
-            at.sample = first + permute(order, i, at.iteration, window, LEAT_MIN(size, n - first), at.sample - first);
+            at.sample =
+                first + permute(order, i, at.iteration, window, LEAT_MIN(size, n - first), at.sample - first);
             break;
         }
         }
@@ -130,7 +136,8 @@ static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__
             break;
         case LEAT_ORDER_SHARD:
             span.floor = add_capped(multiply_capped(span.floor, verb->count), verb->index);
-            span.ceil = span.ceil ? add_capped(multiply_capped(span.ceil - 1, verb->count), verb->index + 1) : 0;
+            span.ceil =
+                span.ceil ? add_capped(multiply_capped(span.ceil - 1, verb->count), verb->index + 1) : 0;
             break;
         case LEAT_ORDER_REPEAT: {
             if (n == LEAT_ENDLESS) { /* the first turn, as far as is known */
@@ -140,7 +147,8 @@ static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__
             const uint64_t turn = span.floor / n;
             /* How long a turn is was concluded from take alone: whether the source has so much must be seen. */
             if (turn > 0 && order->length[0] == LEAT_ENDLESS) {
-                const leat__span_of_order last = span_of(order, i, (leat__span_of_order){.floor = n - 1, .ceil = n});
+                const leat__span_of_order last =
+                    span_of(order, i, (leat__span_of_order){.floor = n - 1, .ceil = n});
                 span.seen = LEAT_MAX(span.seen, LEAT_MAX(last.ceil, last.seen));
             }
             span.iteration = inner_iteration(verb, span.iteration, turn);
@@ -161,8 +169,9 @@ static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__
 }
 
 leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position) {
-    return span_of(order, order->n_verbs,
-                   (leat__span_of_order){.iteration = epoch, .floor = position, .ceil = add_capped(position, 1)});
+    return span_of(
+        order, order->n_verbs,
+        (leat__span_of_order){.iteration = epoch, .floor = position, .ceil = add_capped(position, 1)});
 }
 
 uint64_t leat__order_reach(const leat__order *order, uint64_t n) {

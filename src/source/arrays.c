@@ -16,7 +16,8 @@ typedef struct arrays {
 
 static uint8_t *gather(uint8_t *dst, const uint8_t *src, const leat_tensor *a, int axis, size_t item) {
     if (axis >= LEAT_MIN(a->ndim, LEAT_NDIM_MAX)) return memcpy(dst, src, item), dst + item;
-    for (int64_t i = 0; i < a->shape[axis]; i++) dst = gather(dst, src + i * a->stride[axis], a, axis + 1, item);
+    for (int64_t i = 0; i < a->shape[axis]; i++)
+        dst = gather(dst, src + i * a->stride[axis], a, axis + 1, item);
     return dst;
 }
 
@@ -35,7 +36,8 @@ static int read_slice(const leat__source *source, leat__reader *reader, uint64_t
         if (a->offsets) {
             const int64_t begin = a->offsets[sample], count = a->offsets[sample + 1] - begin;
             if (begin < 0 || count < 0)
-                return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRIu64, a->name, sample);
+                return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRIu64,
+                                  a->name, sample);
             *v = (leat__value){.data = (const uint8_t *)a->data + (size_t)begin * item,
                                .bytes = (size_t)count * item,
                                .dtype = a->dtype,
@@ -82,7 +84,8 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     if (a->dtype < 0 || a->dtype >= LEAT_DTYPE_COUNT)
         return leat__fail(err, LEAT_ERR_TYPE, "array %s: no such dtype as %d", a->name, a->dtype);
     if (a->ndim < 1 || a->ndim > LEAT_NDIM_MAX || a->shape[0] < 0)
-        return leat__fail(err, LEAT_ERR_SHAPE, "array %s: needs 1 to %d axes, has %d", a->name, LEAT_NDIM_MAX, a->ndim);
+        return leat__fail(err, LEAT_ERR_SHAPE, "array %s: needs 1 to %d axes, has %d", a->name, LEAT_NDIM_MAX,
+                          a->ndim);
     if (strlen(a->name) >= sizeof self->base.field[0].name)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "array name %.70s... is longer than 63 bytes", a->name);
     for (int k = 0; k < i; k++)
@@ -93,8 +96,8 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
         return leat__fail(err, LEAT_ERR_TYPE, "array %s: bytes need offsets (n + 1 of them)", a->name);
     if (!a->data && n > 0) return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: no data", a->name);
     if (i > 0 && n != (int64_t)self->base.n_samples)
-        return leat__fail(err, LEAT_ERR_SHAPE, "array %s has %" PRId64 " slices, array %s has %" PRIu64, a->name, n,
-                          self->array[0].name, self->base.n_samples);
+        return leat__fail(err, LEAT_ERR_SHAPE, "array %s has %" PRId64 " slices, array %s has %" PRIu64,
+                          a->name, n, self->array[0].name, self->base.n_samples);
     self->base.n_samples = (uint64_t)n;
 
     size_t bytes = leat_dtype_size(a->dtype);
@@ -102,7 +105,8 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     for (int k = a->ndim - 1; k >= 0; k--) {
         packed[k] = (int64_t)bytes;
         if (k > 0 && (a->shape[k] < 0 || !leat__mul_size(bytes, (size_t)a->shape[k], &bytes)))
-            return leat__fail(err, LEAT_ERR_SHAPE, "array %s: axis %d has %" PRId64 " elements", a->name, k, a->shape[k]);
+            return leat__fail(err, LEAT_ERR_SHAPE, "array %s: axis %d has %" PRId64 " elements", a->name, k,
+                              a->shape[k]);
     }
     bool strided = false;
     for (int k = 0; k < a->ndim; k++) strided |= a->stride[k] != 0;
@@ -114,7 +118,8 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
         bytes = 0;
         for (int64_t k = 0; k < n; k++) {
             if (a->offsets[k] < 0 || a->offsets[k + 1] < a->offsets[k])
-                return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRId64, a->name, k);
+                return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRId64,
+                                  a->name, k);
             bytes = LEAT_MAX(bytes, (size_t)(a->offsets[k + 1] - a->offsets[k]) * leat_dtype_size(a->dtype));
         }
         const int64_t any = -1;

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "format/sidefile.h"
 #include "base/thread.h"
+#include "format/sidefile.h"
 #include "source/side.h"
 
 typedef struct folder {
@@ -38,7 +38,8 @@ static const char *text_at(const leat__folder_index *index, uint64_t offset) {
     return (const char *)index->pool.data + offset;
 }
 
-const char *leat__folder_path(const leat__source *source, uint64_t sample, char *text, size_t cap, int64_t *label) {
+const char *leat__folder_path(const leat__source *source, uint64_t sample, char *text, size_t cap,
+                              int64_t *label) {
     const folder *self = (const folder *)source;
     const leat__folder_file *file = file_at(&self->index, sample);
     const leat__folder_dir *dir = dir_of(&self->index, file);
@@ -63,9 +64,16 @@ static int read_file(const leat__source *source, leat__reader *reader, uint64_t 
     LEAT_TRY(leat__file_open(&file, path, err));
     const uint64_t expected = file_at(&self->index, sample)->size;
     int rc = 0;
+    char shown[400], root[300];
+    leat__printable(shown, sizeof shown, path, strlen(path));
     if (file.size != expected) {
-        rc = leat__fail(err, LEAT_ERR_IO, "%s had %" PRIu64 " bytes when it was indexed and has %" PRIu64
-                        " now: run 'leat index %s'", path, expected, file.size, self->root);
+        rc = leat__fail(
+            err, LEAT_ERR_IO,
+            "%s had %" PRIu64 " bytes when it was indexed and has %" PRIu64 " now: run 'leat index %s'",
+            shown, expected, file.size, leat__printable(root, sizeof root, self->root, strlen(self->root)));
+    } else if (file.size > LEAT_RECORD_BYTES_MAX) {
+        rc = leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu", shown, file.size,
+                        LEAT_RECORD_BYTES_MAX);
     } else if (!leat__buf_reserve(&reader->bytes, file.size)) {
         rc = leat__fail_memory(err, file.size, path);
     } else {
@@ -74,12 +82,16 @@ static int read_file(const leat__source *source, leat__reader *reader, uint64_t 
     }
     leat__file_close(&file);
     if (rc < 0) return rc;
-    values[0] = (leat__value){
-        .data = reader->bytes.data, .bytes = expected, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)expected}};
+    values[0] = (leat__value){.data = reader->bytes.data,
+                              .bytes = expected,
+                              .dtype = LEAT_DTYPE_BYTES,
+                              .ndim = 1,
+                              .shape = {(int64_t)expected}};
     if (self->labelled)
-        values[1] = (leat__value){.data = (const uint8_t *)&dir_of(&self->index, file_at(&self->index, sample))->label,
-                                  .bytes = sizeof(int64_t),
-                                  .dtype = LEAT_DTYPE_I64};
+        values[1] = (leat__value){
+            .data = (const uint8_t *)&dir_of(&self->index, file_at(&self->index, sample))->label,
+            .bytes = sizeof(int64_t),
+            .dtype = LEAT_DTYPE_I64};
     return 0;
 }
 
@@ -95,19 +107,23 @@ static void close_folder(leat__source *source) {
     leat__free(self->root);
 }
 
+static void prepare(const leat__source *source, leat__reader *reader) {
+    leat__buf_reserve_exactly(&reader->bytes, LEAT_MIN(source->bytes_max, LEAT_PREPARE_BYTES_MAX));
+}
+
 static const leat__source_class folder_class = {
-    .name = "folder", .read = read_file, .describe = describe, .close = close_folder};
+    .name = "folder", .read = read_file, .describe = describe, .prepare = prepare, .close = close_folder};
 
 /* ---------------------------------------------------------------------------------------- side file
  * Payload: version, labels and links as asked for, time of the scan, then the three buffers with their lengths. */
 
 enum { INDEX_VERSION = 1, INDEX_FACTS = 8 };
 
-static void index_facts(uint64_t facts[INDEX_FACTS], const leat__folder_index *index, const leat__folder_options *options) {
-    const uint64_t all[INDEX_FACTS] = {INDEX_VERSION,       options->follow_links,
-                                       (uint64_t)index->scanned_ns, index->n_classes,
-                                       index->pool.size,    index->dirs.size,
-                                       index->files.size,   index->n_ignored};
+static void index_facts(uint64_t facts[INDEX_FACTS], const leat__folder_index *index,
+                        const leat__folder_options *options) {
+    const uint64_t all[INDEX_FACTS] = {INDEX_VERSION,     options->follow_links, (uint64_t)index->scanned_ns,
+                                       index->n_classes,  index->pool.size,      index->dirs.size,
+                                       index->files.size, index->n_ignored};
     memcpy(facts, all, sizeof all);
 }
 
@@ -129,19 +145,37 @@ static int check_dir(void *user, uint64_t item, int worker, leat_error *err) {
     return same ? 0 : LEAT_ERR_STATE;
 }
 
-static bool strings_ok(const leat__folder_index *index) {
+/* Names that lead out of the folder are not ours. */
+static bool stays_inside(const char *path) {
+    for (;;) {
+        const size_t n = strcspn(path, "/");
+        if (n == 0 || (n <= 2 && memcmp(path, "..", n) == 0)) return false;
+        if (path[n] == 0) return true;
+        path += n + 1;
+    }
+}
+
+/* Whether an index that was read from a file makes sense: anyone can write one whose checksum is right. */
+static bool index_ok(const leat__folder_index *index) {
     const uint64_t end = index->pool.size;
     const leat__folder_dir *dir = (const leat__folder_dir *)index->dirs.data;
-    const uint64_t n_dirs = index->dirs.size / sizeof *dir, n_files = index->files.size / sizeof(leat__folder_file);
-    if (end == 0 || index->pool.data[end - 1] != 0) return false;
-    for (uint64_t i = 0; i < n_dirs; i++)
-        if (dir[i].path >= end || dir[i].label < -1 || dir[i].label >= (int64_t)index->n_classes) return false;
-    for (uint64_t i = 0; i < n_files; i++)
-        if (file_at(index, i)->name >= end || file_at(index, i)->dir >= n_dirs) return false;
+    const uint64_t n_dirs = index->dirs.size / sizeof *dir,
+                   n_files = index->files.size / sizeof(leat__folder_file);
+    if (end == 0 || index->pool.data[end - 1] != 0 || index->n_classes > n_dirs) return false;
+    for (uint64_t i = 0; i < n_dirs; i++) {
+        if (dir[i].path >= end || dir[i].label < -1 || dir[i].label >= (int64_t)index->n_classes)
+            return false;
+        if (*text_at(index, dir[i].path) && !stays_inside(text_at(index, dir[i].path))) return false;
+    }
+    for (uint64_t i = 0; i < n_files; i++) {
+        const leat__folder_file *file = file_at(index, i);
+        if (file->name >= end || file->dir >= n_dirs || strchr(text_at(index, file->name), '/')) return false;
+    }
     return true;
 }
 
-static bool load_index(leat__folder_index *index, const leat__folder_options *options, const leat__open_options *open) {
+static bool load_index(leat__folder_index *index, const leat__folder_options *options,
+                       const leat__open_options *open) {
     leat__buf side = {.kind = LEAT_MEM_INDEX};
     const uint8_t *data;
     size_t n;
@@ -150,22 +184,24 @@ static bool load_index(leat__folder_index *index, const leat__folder_options *op
     if (good && n >= sizeof facts) {
         memcpy(facts, data, sizeof facts);
         data += sizeof facts, n -= sizeof facts;
-        good = facts[0] == INDEX_VERSION && facts[1] == options->follow_links && facts[4] <= n && facts[5] <= n &&
-               facts[6] <= n && facts[4] + facts[5] + facts[6] == n && facts[5] % sizeof(leat__folder_dir) == 0 &&
-               facts[6] % sizeof(leat__folder_file) == 0;
+        good = facts[0] == INDEX_VERSION && facts[1] == options->follow_links && facts[4] <= n &&
+               facts[5] <= n && facts[6] <= n && facts[4] + facts[5] + facts[6] == n &&
+               facts[5] % sizeof(leat__folder_dir) == 0 && facts[6] % sizeof(leat__folder_file) == 0;
     } else {
         good = false;
     }
     if (good) {
-        *index = (leat__folder_index){.pool.kind = LEAT_MEM_INDEX, .dirs.kind = LEAT_MEM_INDEX, .files.kind = LEAT_MEM_INDEX};
+        *index = (leat__folder_index){
+            .pool.kind = LEAT_MEM_INDEX, .dirs.kind = LEAT_MEM_INDEX, .files.kind = LEAT_MEM_INDEX};
         index->scanned_ns = (int64_t)facts[2];
         index->n_classes = facts[3];
         index->n_ignored = facts[7];
         good = leat__buf_append(&index->pool, data, facts[4]) &&
                leat__buf_append(&index->dirs, data + facts[4], facts[5]) &&
-               leat__buf_append(&index->files, data + facts[4] + facts[5], facts[6]) && strings_ok(index);
+               leat__buf_append(&index->files, data + facts[4] + facts[5], facts[6]) && index_ok(index);
         freshness check = {.index = index, .root = options->path};
-        good = good && leat__parallel(open->n_threads, facts[5] / sizeof(leat__folder_dir), check_dir, &check, NULL) == 0;
+        good = good && leat__parallel(open->n_threads, facts[5] / sizeof(leat__folder_dir), check_dir, &check,
+                                      NULL) == 0;
         if (!good) leat__folder_index_free(index);
     }
     leat__buf_free(&side);
@@ -179,14 +215,15 @@ static void store_index(folder *self, const leat__folder_options *options, const
     leat__error_clear(&why);
     const leat__folder_index *index = &self->index;
     index_facts(facts, index, options);
-    const bool kept = leat__buf_append(&payload, facts, sizeof facts) &&
-                      leat__buf_append(&payload, index->pool.data, index->pool.size) &&
-                      leat__buf_append(&payload, index->dirs.data, index->dirs.size) &&
-                      leat__buf_append(&payload, index->files.data, index->files.size) &&
-                      leat__side_store(options->path, LEAT_SIDEFILE_FOLDER, open, payload.data, payload.size, &why);
+    const bool kept =
+        leat__buf_append(&payload, facts, sizeof facts) &&
+        leat__buf_append(&payload, index->pool.data, index->pool.size) &&
+        leat__buf_append(&payload, index->dirs.data, index->dirs.size) &&
+        leat__buf_append(&payload, index->files.data, index->files.size) &&
+        leat__side_store(options->path, LEAT_SIDEFILE_FOLDER, open, payload.data, payload.size, &why);
     if (!kept)
-        snprintf(self->base.warning, sizeof self->base.warning, "the index of %.80s is not kept: %.180s", options->path,
-                 why.message);
+        snprintf(self->base.warning, sizeof self->base.warning, "the index of %.80s is not kept: %.180s",
+                 options->path, why.message);
     leat__buf_free(&payload);
 }
 
@@ -198,7 +235,8 @@ static int choose_labels(folder *self, const leat__folder_options *options, leat
     const uint64_t n_files = index->files.size / sizeof(leat__folder_file);
     uint64_t in_root = 0;
     for (uint64_t i = 0; i < n_files; i++) in_root += dir_of(index, file_at(index, i))->label < 0;
-    self->labelled = options->labels == LEAT_LABELS_DIR || (options->labels == LEAT_LABELS_AUTO && in_root < n_files);
+    self->labelled =
+        options->labels == LEAT_LABELS_DIR || (options->labels == LEAT_LABELS_AUTO && in_root < n_files);
     uint64_t kept = 0;
     leat__folder_file *file = (leat__folder_file *)index->files.data;
     for (uint64_t i = 0; i < n_files; i++)
@@ -206,23 +244,30 @@ static int choose_labels(folder *self, const leat__folder_options *options, leat
     index->files.size = kept * sizeof *file;
     if (kept < n_files)
         snprintf(self->base.warning, sizeof self->base.warning,
-                 "%" PRIu64 " images lie in %.150s itself and have no label: they are left out (labels=none takes them)",
+                 "%" PRIu64
+                 " images lie in %.150s itself and have no label: they are left out (labels=none takes them)",
                  n_files - kept, options->path);
     if (kept > 0) return 0;
+    char shown[500];
+    leat__printable(shown, sizeof shown, options->path, strlen(options->path));
     if (self->labelled && n_files > 0)
         return leat__fail(err, LEAT_ERR_NOT_FOUND,
-                          "folder %s has %" PRIu64 " images but no sub-folders to take labels from: use labels=none",
-                          options->path, n_files);
-    return leat__fail(err, LEAT_ERR_NOT_FOUND,
-                      "folder %s has no images: names must end in .jpg .jpeg .png .webp .gif or .bmp (%" PRIu64
-                      " other files seen)", options->path, index->n_ignored);
+                          "folder %s has %" PRIu64
+                          " images but no sub-folders to take labels from: use labels=none",
+                          shown, n_files);
+    return leat__fail(
+        err, LEAT_ERR_NOT_FOUND,
+        "folder %s has no images: names must end in .jpg .jpeg .png .webp .gif or .bmp (%" PRIu64
+        " other files seen)",
+        shown, index->n_ignored);
 }
 
 static int name_classes(folder *self, leat_error *err) {
     const leat__folder_index *index = &self->index;
     leat__source *base = &self->base;
     if (!self->labelled) return 0;
-    base->class_name = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(index->n_classes, (uint64_t)1) * sizeof *base->class_name);
+    base->class_name =
+        leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(index->n_classes, (uint64_t)1) * sizeof *base->class_name);
     if (!base->class_name) return leat__fail_memory(err, index->n_classes * 8, "class names");
     const leat__folder_dir *dir = (const leat__folder_dir *)index->dirs.data;
     /* Directories are sorted, so the first one with a new label is the top-level one itself. */
@@ -244,14 +289,18 @@ static void take_fingerprint(folder *self) {
     for (uint64_t i = 0; i < base->n_samples; i++) {
         leat__folder_path(base, i, text, sizeof text, &label);
         const uint64_t size = file_at(index, i)->size, facts[] = {size, (uint64_t)label};
-        base->fingerprint = leat__hash(facts, sizeof facts, leat__hash(text, strlen(text), base->fingerprint));
-        if (size > base->bytes_max) base->bytes_max = size;
+        base->fingerprint =
+            leat__hash(facts, sizeof facts, leat__hash(text, strlen(text), base->fingerprint));
+        if (size > base->bytes_max && size <= LEAT_RECORD_BYTES_MAX)
+            base->bytes_max = size; /* more is not read */
     }
 }
 
 int leat__folder_open(leat__source **out, const leat__folder_options *options, const leat__open_options *open,
                       leat_error *err) {
     *out = NULL;
+    if (!*options->path)
+        return leat__fail(err, LEAT_ERR_NOT_FOUND, "the name of the folder is empty: write . for this one");
     folder *self = leat__alloc(LEAT_MEM_PLAN, sizeof *self);
     if (!self) return leat__fail_memory(err, sizeof *self, "a folder");
     leat__source *base = &self->base;

@@ -27,7 +27,8 @@ typedef struct leat__folder_index {
 } leat__folder_index;
 
 /* Walks the tree, directories in parallel. */
-int leat__folder_scan(leat__folder_index *index, const leat__folder_options *, const leat__open_options *, leat_error *);
+int leat__folder_scan(leat__folder_index *index, const leat__folder_options *, const leat__open_options *,
+                      leat_error *);
 void leat__folder_index_free(leat__folder_index *index);
 
 #endif

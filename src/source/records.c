@@ -17,7 +17,13 @@
 #include "source/source.h"
 
 enum { KEEP_OPEN_MAX = 256, READER_FILES = 32, INDEX_VERSION = 1 };
-enum { CHUNK = 1 << 16, RESYNC_CHUNK = 4 << 20, SMALL_RECORD = 1 << 14, WINDOW = 1 << 17 };
+enum {
+    CHUNK = 1 << 16,
+    RESYNC_CHUNK = 4 << 20,
+    SMALL_RECORD = 1 << 14,
+    LARGE_RECORD = 1 << 20,
+    WINDOW = 1 << 17
+};
 
 typedef struct shard {
     char *path;
@@ -61,6 +67,7 @@ typedef struct hopper { /* reads headers through a window, so that small records
     uint8_t *bytes;
     uint64_t begin;
     size_t n, cap;
+    uint64_t tried; /* bytes of payloads that were read to find out whether they are any */
 } hopper;
 
 /* n bytes at offset, which must lie in the file; NULL with a message if they cannot be read. */
@@ -84,9 +91,14 @@ static int is_record(hopper *h, uint64_t offset, leat__buf *payload, leat_error 
     if (!header) return LEAT_ERR_IO;
     if (!leat__tfrecord_length(header, &length) || length > LEAT_RECORD_BYTES_MAX) return 0;
     if (length + LEAT_TFRECORD_OVERHEAD > h->s->size - offset) return 0;
+    /* Real damage has few headers that look right. A file in which every other place claims to be a long record was made
+     * to keep us busy: what is left of it is lost. */
+    if (h->tried > 4 * h->s->size + RESYNC_CHUNK) return 0;
+    h->tried += length;
     const size_t n = (size_t)length + LEAT_TFRECORD_FOOTER;
     if (!leat__buf_reserve(payload, n)) return leat__fail_memory(err, n, "a record");
-    LEAT_TRY(leat__file_read_at(&h->s->file, payload->data, n, offset + LEAT_TFRECORD_HEADER, h->s->path, err));
+    LEAT_TRY(
+        leat__file_read_at(&h->s->file, payload->data, n, offset + LEAT_TFRECORD_HEADER, h->s->path, err));
     return leat__tfrecord_intact(payload->data, (size_t)length, payload->data + length);
 }
 
@@ -108,10 +120,11 @@ static bool add_border(shard *s, uint64_t offset) {
 }
 
 static int build_index(shard *s, int worker, const leat__open_options *open, leat_error *err) {
-    hopper h = {.s = s, .cap = RESYNC_CHUNK, .bytes = leat__alloc(LEAT_MEM_INDEX, RESYNC_CHUNK)};
+    hopper h = {.s = s, .cap = (size_t)LEAT_MIN((uint64_t)RESYNC_CHUNK, s->size)};
+    h.bytes = leat__alloc(LEAT_MEM_INDEX, h.cap);
     uint64_t at = 0, last_shown = 0;
     size_t ahead = CHUNK;
-    int rc = h.bytes ? 0 : leat__fail_memory(err, RESYNC_CHUNK, "an index");
+    int rc = h.bytes ? 0 : leat__fail_memory(err, h.cap, "an index");
     while (rc == 0 && at < s->size) {
         if (!add_border(s, at)) {
             rc = leat__fail_memory(err, s->border.cap, "an index");
@@ -126,7 +139,9 @@ static int build_index(shard *s, int worker, const leat__open_options *open, lea
             at = s->size; /* a tail too short for a header */
         } else if (leat__tfrecord_length(header, &length)) {
             /* A record that reaches past the end is a truncated one: it takes the rest. */
-            at = length > left || left - length < LEAT_TFRECORD_OVERHEAD ? s->size : at + length + LEAT_TFRECORD_OVERHEAD;
+            at = length > left || left - length < LEAT_TFRECORD_OVERHEAD
+                     ? s->size
+                     : at + length + LEAT_TFRECORD_OVERHEAD;
             /* Large records: the bytes in between are not worth reading. */
             ahead = length < 16384 ? CHUNK : LEAT_TFRECORD_HEADER;
         } else {
@@ -137,8 +152,9 @@ static int build_index(shard *s, int worker, const leat__open_options *open, lea
             if (rc > 0) rc = 0, at = next;
             else if (rc == 0 && first) {
                 char shown[500];
-                rc = leat__fail(err, LEAT_ERR_FORMAT, "%s is not a TFRecord file: no record begins in its first %" PRIu64
-                                " bytes", leat__printable(shown, sizeof shown, s->path, strlen(s->path)), end);
+                rc = leat__fail(err, LEAT_ERR_FORMAT,
+                                "%s is not a TFRecord file: no record begins in its first %" PRIu64 " bytes",
+                                leat__printable(shown, sizeof shown, s->path, strlen(s->path)), end);
             } else at = s->size;
         }
         if (worker == 0 && open->progress && at - last_shown > ((uint64_t)64 << 20)) {
@@ -157,7 +173,8 @@ static bool load_index(shard *s, const leat__open_options *open) {
     const uint8_t *data;
     size_t n;
     uint64_t facts[3]; /* version, size and time of the shard */
-    bool good = leat__side_load(s->path, LEAT_SIDEFILE_RECORDS, open, &side, &data, &n) && n >= sizeof facts + 8 && n % 8 == 0;
+    bool good = leat__side_load(s->path, LEAT_SIDEFILE_RECORDS, open, &side, &data, &n) &&
+                n >= sizeof facts + 8 && n % 8 == 0;
     if (good) {
         memcpy(facts, data, sizeof facts);
         good = facts[0] == INDEX_VERSION && facts[1] == s->size && (int64_t)facts[2] == s->mtime_ns &&
@@ -165,7 +182,8 @@ static bool load_index(shard *s, const leat__open_options *open) {
     }
     const size_t borders = s->border.size / sizeof(uint64_t);
     for (size_t i = 0; i < borders && good; i++)
-        good = i == 0 ? border_at(s, 0) == 0 : border_at(s, i) > border_at(s, i - 1) || (s->size == 0 && borders == 1);
+        good = i == 0 ? border_at(s, 0) == 0
+                      : border_at(s, i) > border_at(s, i - 1) || (s->size == 0 && borders == 1);
     good = good && border_at(s, borders - 1) == s->size;
     if (!good) s->border.size = 0;
     leat__buf_free(&side);
@@ -175,9 +193,10 @@ static bool load_index(shard *s, const leat__open_options *open) {
 static bool store_index(shard *s, const leat__open_options *open) {
     leat__buf payload = {.kind = LEAT_MEM_INDEX};
     const uint64_t facts[3] = {INDEX_VERSION, s->size, (uint64_t)s->mtime_ns};
-    const bool kept = leat__buf_append(&payload, facts, sizeof facts) &&
-                      leat__buf_append(&payload, s->border.data, s->border.size) &&
-                      leat__side_store(s->path, LEAT_SIDEFILE_RECORDS, open, payload.data, payload.size, NULL);
+    const bool kept =
+        leat__buf_append(&payload, facts, sizeof facts) &&
+        leat__buf_append(&payload, s->border.data, s->border.size) &&
+        leat__side_store(s->path, LEAT_SIDEFILE_RECORDS, open, payload.data, payload.size, NULL);
     leat__buf_free(&payload);
     return kept;
 }
@@ -225,15 +244,20 @@ static int fail_record(const shard *s, uint64_t i, const uint8_t *bytes, size_t 
              leat__printable(name, sizeof name, s->path, strlen(s->path)), i, at);
     uint64_t length;
     if (n < LEAT_TFRECORD_HEADER)
-        return leat__fail(err, LEAT_ERR_CORRUPT, "%s is cut off: the file ends after %zu bytes of it", where, n);
+        return leat__fail(err, LEAT_ERR_CORRUPT, "%s is cut off: the file ends after %zu bytes of it", where,
+                          n);
     if (!leat__tfrecord_length(bytes, &length))
-        return leat__fail(err, LEAT_ERR_CORRUPT, "%s: the checksum of its length is wrong, %" PRIu64 " bytes are lost", where, span);
+        return leat__fail(err, LEAT_ERR_CORRUPT,
+                          "%s: the checksum of its length is wrong, %" PRIu64 " bytes are lost", where, span);
     if (length > LEAT_RECORD_BYTES_MAX && length <= span)
-        return leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu", where, length, LEAT_RECORD_BYTES_MAX);
+        return leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu", where, length,
+                          LEAT_RECORD_BYTES_MAX);
     if (length > span || span - length != LEAT_TFRECORD_OVERHEAD)
-        return leat__fail(err, LEAT_ERR_CORRUPT, "%s is cut off: %" PRIu64 " bytes promised, the file ends after %" PRIu64, where,
+        return leat__fail(err, LEAT_ERR_CORRUPT,
+                          "%s is cut off: %" PRIu64 " bytes promised, the file ends after %" PRIu64, where,
                           length, span - LEAT_TFRECORD_HEADER);
-    return leat__fail(err, LEAT_ERR_CORRUPT, "%s: the checksum of its %" PRIu64 " bytes is wrong", where, length);
+    return leat__fail(err, LEAT_ERR_CORRUPT, "%s: the checksum of its %" PRIu64 " bytes is wrong", where,
+                      length);
 }
 
 static void close_reader(leat__reader *reader) {
@@ -243,7 +267,8 @@ static void close_reader(leat__reader *reader) {
     reader->state = NULL;
 }
 
-static int shard_file(const records *self, const shard *s, reader_state *state, const leat__file **out, leat_error *err) {
+static int shard_file(const records *self, const shard *s, reader_state *state, const leat__file **out,
+                      leat_error *err) {
     *out = &s->file;
     if (self->keep_open) return 0;
     const size_t number = (size_t)(s - self->shard), i = number % READER_FILES;
@@ -262,14 +287,15 @@ static int shard_file(const records *self, const shard *s, reader_state *state, 
 }
 
 /* n bytes at offset of the shard, from the reader's window if they are in it. */
-static int read_span(const records *self, const shard *s, leat__reader *reader, uint64_t sample, uint64_t at, size_t n,
-                     const uint8_t **out, leat_error *err) {
+static int read_span(const records *self, const shard *s, leat__reader *reader, uint64_t sample, uint64_t at,
+                     size_t n, const uint8_t **out, leat_error *err) {
     reader_state *state = reader->state;
     if (!state) {
         state = reader->state = leat__alloc(LEAT_MEM_WORKER, sizeof *state);
         if (!state) return leat__fail_memory(err, sizeof *state, "a reader");
     }
-    const bool in_window = state->window_shard == s && at >= state->window_begin && at + n <= state->window_begin + state->window_n;
+    const bool in_window = state->window_shard == s && at >= state->window_begin &&
+                           at + n <= state->window_begin + state->window_n;
     if (!in_window) {
         const leat__file *file;
         LEAT_TRY(shard_file(self, s, state, &file, err));
@@ -291,6 +317,12 @@ static int read_span(const records *self, const shard *s, leat__reader *reader, 
     return 0;
 }
 
+static void prepare(const leat__source *source, leat__reader *reader) {
+    if (!reader->state) reader->state = leat__alloc(LEAT_MEM_WORKER, sizeof(reader_state));
+    leat__buf_reserve_exactly(&reader->bytes,
+                              LEAT_CLAMP(source->bytes_max, (size_t)WINDOW, LEAT_PREPARE_BYTES_MAX));
+}
+
 static int read_record(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
                        leat_error *err) {
     const records *self = (const records *)source;
@@ -298,23 +330,34 @@ static int read_record(const leat__source *source, leat__reader *reader, uint64_
     const uint64_t i = sample - s->first, at = border_at(s, i), span = border_at(s, i + 1) - at;
     const size_t n = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX + LEAT_TFRECORD_OVERHEAD);
     const uint8_t *bytes = NULL;
-    LEAT_TRY(read_span(self, s, reader, sample, at, n, &bytes, err));
     uint64_t length = 0;
+    if (n > LARGE_RECORD) { /* a hole of any size must not cost memory: is it a record at all? */
+        LEAT_TRY(read_span(self, s, reader, sample, at, LEAT_TFRECORD_HEADER, &bytes, err));
+        if (!leat__tfrecord_length(bytes, &length) || length > LEAT_RECORD_BYTES_MAX ||
+            length + LEAT_TFRECORD_OVERHEAD != span)
+            return fail_record(s, i, bytes, LEAT_TFRECORD_HEADER, err);
+    }
+    LEAT_TRY(read_span(self, s, reader, sample, at, n, &bytes, err));
     const bool headed = n >= LEAT_TFRECORD_HEADER && leat__tfrecord_length(bytes, &length);
     if (!headed || length > span || span - length != LEAT_TFRECORD_OVERHEAD || length > LEAT_RECORD_BYTES_MAX)
         return fail_record(s, i, bytes, n, err);
     const uint8_t *payload = bytes + LEAT_TFRECORD_HEADER;
-    if (!leat__tfrecord_intact(payload, (size_t)length, payload + length)) return fail_record(s, i, bytes, n, err);
-    values[0] = (leat__value){
-        .data = payload, .bytes = (size_t)length, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)length}};
+    if (!leat__tfrecord_intact(payload, (size_t)length, payload + length))
+        return fail_record(s, i, bytes, n, err);
+    values[0] = (leat__value){.data = payload,
+                              .bytes = (size_t)length,
+                              .dtype = LEAT_DTYPE_BYTES,
+                              .ndim = 1,
+                              .shape = {(int64_t)length}};
     return 0;
 }
 
 static void describe(const leat__source *source, uint64_t sample, char *text, size_t cap) {
     const shard *s = shard_of((const records *)source, sample);
     char name[400];
-    snprintf(text, cap, "%s: record %" PRIu64 " at byte %" PRIu64, leat__printable(name, sizeof name, s->path, strlen(s->path)),
-             sample - s->first, border_at(s, sample - s->first));
+    snprintf(text, cap, "%s: record %" PRIu64 " at byte %" PRIu64,
+             leat__printable(name, sizeof name, s->path, strlen(s->path)), sample - s->first,
+             border_at(s, sample - s->first));
 }
 
 static void close_records(leat__source *source) {
@@ -330,6 +373,7 @@ static void close_records(leat__source *source) {
 static const leat__source_class records_class = {.name = "tfrecord",
                                                  .read = read_record,
                                                  .describe = describe,
+                                                 .prepare = prepare,
                                                  .close_reader = close_reader,
                                                  .close = close_records};
 
@@ -356,16 +400,20 @@ static void sum_up(records *self) {
         not_kept += !s->kept;
         for (uint64_t k = 0; k < s->n; k++) {
             const uint64_t span = border_at(s, k + 1) - border_at(s, k);
-            if (span > base->bytes_max) base->bytes_max = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX);
+            if (span > base->bytes_max)
+                base->bytes_max = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX);
         }
         const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
         const uint64_t facts[] = {s->size, s->n};
-        base->fingerprint = leat__hash(facts, sizeof facts, leat__hash(name, strlen(name), base->fingerprint));
+        base->fingerprint =
+            leat__hash(facts, sizeof facts, leat__hash(name, strlen(name), base->fingerprint));
     }
     if (not_kept)
         snprintf(base->warning, sizeof base->warning,
-                 "the index of %" PRIu64 " shards could not be kept: it will be made again at the next start", not_kept);
-    snprintf(base->title, sizeof base->title, "tfrecord: %" PRIu64 " records in %zu shards", base->n_samples, self->n_shards);
+                 "the index of %" PRIu64 " shards could not be kept: it will be made again at the next start",
+                 not_kept);
+    snprintf(base->title, sizeof base->title, "tfrecord: %" PRIu64 " records in %zu shards", base->n_samples,
+             self->n_shards);
 }
 
 int leat__records_open(leat__source **out, const char *const *patterns, int n, const leat__open_options *open,

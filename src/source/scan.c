@@ -10,8 +10,8 @@
 #include "source/folder.h"
 
 typedef struct scan_dir {
-    char *path;       /* relative to the root */
-    size_t parent;    /* SIZE_MAX for the root */
+    char *path;    /* relative to the root */
+    size_t parent; /* SIZE_MAX for the root */
     uint64_t device, inode;
     int64_t mtime_ns;
     leat__buf files;   /* of found */
@@ -52,7 +52,9 @@ typedef struct listing {
 
 static int full_path(char *out, const scan *walk, const char *dir, const char *name, leat_error *err) {
     const int n = snprintf(out, PATH_MAX, "%s/%s%s%s", walk->root, dir, *dir ? "/" : "", name);
-    return n < PATH_MAX ? 0 : leat__fail(err, LEAT_ERR_LIMIT, "a path below %s is longer than %d bytes", walk->root, PATH_MAX);
+    return n < PATH_MAX ? 0
+                        : leat__fail(err, LEAT_ERR_LIMIT, "a path below %s is longer than %d bytes",
+                                     walk->root, PATH_MAX);
 }
 
 static bool is_ancestor(const scan *walk, const scan_dir *dir, const leat__stat *st) {
@@ -144,11 +146,17 @@ static int walk_tree(scan *walk, leat_error *err) {
     return 0;
 }
 
+/* "a-b" sorts before "a/b", which would tear a class apart: here '/' is below every other byte. */
 static int by_path(const void *a, const void *b) {
-    return strcmp(((const scan_dir *)a)->path, ((const scan_dir *)b)->path);
+    const uint8_t *x = (const uint8_t *)((const scan_dir *)a)->path,
+                  *y = (const uint8_t *)((const scan_dir *)b)->path;
+    while (*x && *x == *y) x++, y++;
+    const int left = *x == '/' ? 1 : *x ? *x + 1 : 0, right = *y == '/' ? 1 : *y ? *y + 1 : 0;
+    return left - right;
 }
 static int by_name(const void *a, const void *b, void *names) {
-    return strcmp((const char *)names + ((const found *)a)->name, (const char *)names + ((const found *)b)->name);
+    return strcmp((const char *)names + ((const found *)a)->name,
+                  (const char *)names + ((const found *)b)->name);
 }
 
 /* Top-level directories get their labels in the order of their names, which is the order of their paths. */
@@ -163,16 +171,10 @@ static int64_t label_of(const char *path, char *top, size_t cap, uint64_t *n_cla
 }
 
 static int build_index(leat__folder_index *index, scan *walk, leat_error *err) {
-    /* "a-b" sorts before "a/b", which would tear a class apart: compare with '/' below every other byte. */
-    for (size_t i = 0; i < walk->n; i++)
-        for (char *c = walk->dir[i].path; *c; c++)
-            if (*c == '/') *c = 1;
     qsort(walk->dir, walk->n, sizeof *walk->dir, by_path);
     char top[NAME_MAX + 1] = "";
     for (size_t i = 0; i < walk->n; i++) {
         scan_dir *dir = &walk->dir[i];
-        for (char *c = dir->path; *c; c++)
-            if (*c == 1) *c = '/';
         const leat__folder_dir kept = {.path = index->pool.size,
                                        .mtime_ns = dir->mtime_ns,
                                        .label = label_of(dir->path, top, sizeof top, &index->n_classes)};
@@ -184,8 +186,12 @@ static int build_index(leat__folder_index *index, scan *walk, leat_error *err) {
                     leat__buf_append(&index->dirs, &kept, sizeof kept);
         for (size_t k = 0; k < n && fits; k++) {
             const char *name = (const char *)dir->names.data + file[k].name;
-            if (file[k].size >> 40) continue; /* a terabyte is no image */
-            const leat__folder_file entry = {.name = index->pool.size, .size = file[k].size, .dir = i & 0xffffff};
+            if (file[k].size >> 40) { /* a terabyte is no image */
+                index->n_ignored++;
+                continue;
+            }
+            const leat__folder_file entry = {
+                .name = index->pool.size, .size = file[k].size, .dir = i & 0xffffff};
             fits = leat__buf_append(&index->pool, name, strlen(name) + 1) &&
                    leat__buf_append(&index->files, &entry, sizeof entry);
         }
@@ -196,9 +202,10 @@ static int build_index(leat__folder_index *index, scan *walk, leat_error *err) {
     return 0;
 }
 
-int leat__folder_scan(leat__folder_index *index, const leat__folder_options *options, const leat__open_options *open,
-                      leat_error *err) {
-    *index = (leat__folder_index){.pool.kind = LEAT_MEM_INDEX, .dirs.kind = LEAT_MEM_INDEX, .files.kind = LEAT_MEM_INDEX};
+int leat__folder_scan(leat__folder_index *index, const leat__folder_options *options,
+                      const leat__open_options *open, leat_error *err) {
+    *index = (leat__folder_index){
+        .pool.kind = LEAT_MEM_INDEX, .dirs.kind = LEAT_MEM_INDEX, .files.kind = LEAT_MEM_INDEX};
     index->scanned_ns = open->now_ns;
     scan walk = {.root = options->path, .follow = options->follow_links, .open = open};
     int rc = walk_tree(&walk, err);

@@ -12,7 +12,8 @@ static bool beside_path(char *out, size_t cap, const char *path) {
     while (n > 1 && path[n - 1] == '/') n--; /* "photos/" and "photos" are one folder */
     size_t folder = n;
     while (folder > 0 && path[folder - 1] != '/') folder--;
-    const int used = snprintf(out, cap, "%.*s.%.*s.leatidx", (int)folder, path, (int)(n - folder), path + folder);
+    const int used =
+        snprintf(out, cap, "%.*s.%.*s.leatidx", (int)folder, path, (int)(n - folder), path + folder);
     return used > 0 && (size_t)used < cap;
 }
 
@@ -24,8 +25,8 @@ static bool cached_path(char *out, size_t cap, const char *path, const leat__ope
     if (!real) return false;
     const XXH128_hash_t h = XXH3_128bits(real, strlen(real));
     leat__free(real);
-    const int used = snprintf(out, cap, "%s/index/%016" PRIx64 "%016" PRIx64 ".leatidx", folder, (uint64_t)h.high64,
-                              (uint64_t)h.low64);
+    const int used = snprintf(out, cap, "%s/index/%016" PRIx64 "%016" PRIx64 ".leatidx", folder,
+                              (uint64_t)h.high64, (uint64_t)h.low64);
     return used > 0 && (size_t)used < cap;
 }
 
@@ -44,8 +45,8 @@ bool leat__side_load(const char *path, int kind, const leat__open_options *optio
     return *data != NULL;
 }
 
-bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload, size_t n,
-                      leat_error *why) {
+bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload,
+                      size_t n, leat_error *why) {
     char place[PATH_MAX];
     if (options->no_side_files) return true;
     const bool named = options->beside ? beside_path(place, sizeof place, path)

@@ -9,7 +9,7 @@
 bool leat__side_load(const char *path, int kind, const leat__open_options *options, leat__buf *buf,
                      const uint8_t **data, size_t *n);
 /* Keeps payload for the next time. Failing is not an error: the index stays in memory; why gets the reason. */
-bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload, size_t n,
-                      leat_error *why);
+bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload,
+                      size_t n, leat_error *why);
 
 #endif

@@ -19,7 +19,8 @@ void leat__reader_free(const leat__source *source, leat__reader *reader) {
     leat__buf_free(&reader->extra);
 }
 
-leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim, const int64_t *shape) {
+leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim,
+                               const int64_t *shape) {
     assert(source->n_fields < LEAT_FIELDS_MAX);
     leat_field *field = &source->field[source->n_fields++];
     *field = (leat_field){.dtype = dtype, .ndim = ndim, .ragged = dtype == LEAT_DTYPE_BYTES};

@@ -9,6 +9,7 @@
 
 #define LEAT_FIELDS_MAX 32
 #define LEAT_RECORD_BYTES_MAX ((size_t)256 << 20)
+#define LEAT_PREPARE_BYTES_MAX ((size_t)8 << 20) /* larger samples are met unprepared */
 
 typedef struct leat__value { /* one field of one sample, on its way                    */
     const uint8_t *data;     /* readable for LEAT_MEM_PAD bytes past the end            */
@@ -34,6 +35,8 @@ typedef struct leat__source_class {
     int (*read)(const leat__source *, leat__reader *, uint64_t sample, leat__value *values, leat_error *);
     /* Where a sample comes from, for messages: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711". */
     void (*describe)(const leat__source *, uint64_t sample, char *text, size_t cap);
+    /* Allocates what the first reads would; failing is no error, they do it then. May be NULL. */
+    void (*prepare)(const leat__source *, leat__reader *);
     void (*close_reader)(leat__reader *); /* may be NULL */
     void (*close)(leat__source *);        /* frees everything but the struct itself */
 } leat__source_class;
@@ -43,8 +46,8 @@ struct leat__source {
     uint64_t n_samples; /* UINT64_MAX: a stream, not known                        */
     int n_fields;
     leat_field field[LEAT_FIELDS_MAX];
-    size_t bytes_max;      /* of the largest sample                                  */
-    uint64_t fingerprint;  /* of relative names and sizes: the same data elsewhere is the same */
+    size_t bytes_max;     /* of the largest sample                                  */
+    uint64_t fingerprint; /* of relative names and sizes: the same data elsewhere is the same */
     size_t n_classes;
     char **class_name;
     char title[256];   /* "folder photos: 1,281,167 images in 1,000 classes"     */
@@ -65,7 +68,8 @@ typedef struct leat__open_options { /* what all sources share when they are open
 void leat__source_free(leat__source **source);
 void leat__reader_free(const leat__source *source, leat__reader *reader);
 /* Appends a field description; asserts that there is room. */
-leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim, const int64_t *shape);
+leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim,
+                               const int64_t *shape);
 
 /* folder.c: a directory tree of images. */
 typedef struct leat__folder_options {
@@ -73,13 +77,15 @@ typedef struct leat__folder_options {
     enum { LEAT_LABELS_AUTO, LEAT_LABELS_DIR, LEAT_LABELS_NONE } labels;
     bool follow_links;
 } leat__folder_options;
-int leat__folder_open(leat__source **out, const leat__folder_options *, const leat__open_options *, leat_error *);
+int leat__folder_open(leat__source **out, const leat__folder_options *, const leat__open_options *,
+                      leat_error *);
 /* The path of a sample relative to the folder, and its label (-1 if there are none). */
 const char *leat__folder_path(const leat__source *, uint64_t sample, char *text, size_t cap, int64_t *label);
 uint64_t leat__folder_size(const leat__source *, uint64_t sample);
 
 /* records.c: uncompressed TFRecord shards with an index; field "record". */
-int leat__records_open(leat__source **out, const char *const *patterns, int n, const leat__open_options *, leat_error *);
+int leat__records_open(leat__source **out, const char *const *patterns, int n, const leat__open_options *,
+                       leat_error *);
 size_t leat__records_shards(const leat__source *);
 const char *leat__records_shard(const leat__source *, size_t shard, uint64_t *n_records, uint64_t *bytes);
 
@@ -99,7 +105,8 @@ void leat__synth_paint(uint8_t *pixels, int height, int width, int channels, int
 typedef struct leat__stream leat__stream;
 /* 1 if a file that the patterns match is compressed, else 0. */
 int leat__stream_wanted(const char *const *patterns, int n, leat_error *err);
-int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n, leat_error *err);
+int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
+                      leat_error *err);
 /* The next record into buf: 0; 1 at the end; < 0: that record (or the rest of its shard) is lost, and reading goes
  * on behind it. Positions of compressed shards are those of the inflated bytes. */
 int leat__stream_next(leat__stream *stream, leat__buf *buf, leat_error *err);

@@ -23,14 +23,14 @@ struct leat__stream {
     bool shard_open;
     leat__file file;
     leat__compression compression;
-    leat__inflate *inflate[2];  /* GZIP and ZLIB, kept for the next shard */
-    uint64_t in_offset;         /* file position of what was read last */
-    leat__buf in;               /* compressed bytes; [in_at, in.size) are not used yet */
+    leat__inflate *inflate[2]; /* GZIP and ZLIB, kept for the next shard */
+    uint64_t in_offset;        /* file position of what was read last */
+    leat__buf in;              /* compressed bytes; [in_at, in.size) are not used yet */
     size_t in_at;
-    leat__buf out;              /* inflated bytes; [out_at, out.size) are not used yet */
+    leat__buf out; /* inflated bytes; [out_at, out.size) are not used yet */
     size_t out_at;
-    uint64_t out_offset;        /* position of out.data[0] in the inflated shard */
-    uint64_t record;            /* number of the next record in its shard */
+    uint64_t out_offset; /* position of out.data[0] in the inflated shard */
+    uint64_t record;     /* number of the next record in its shard */
     bool inflated_all;
     uint64_t bytes_read;
 };
@@ -77,7 +77,8 @@ static int open_shard(leat__stream *s, leat_error *err) {
     if (s->file.size != s->facts[s->shard].size || s->file.mtime_ns != s->facts[s->shard].mtime_ns) {
         char name[400];
         close_shard(s);
-        return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened", leat__printable(name, sizeof name, path, strlen(path)));
+        return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened",
+                          leat__printable(name, sizeof name, path, strlen(path)));
     }
     if (s->compression == LEAT_COMPRESSION_NONE) return 0;
     leat__inflate **z = &s->inflate[s->compression == LEAT_COMPRESSION_ZLIB];
@@ -140,9 +141,9 @@ static int lost_rest(leat__stream *s, const char *what, leat_error *err) {
     const uint64_t record = s->record, at = s->out_offset + s->out_at;
     close_shard(s);
     s->shard++;
-    return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at %sbyte %" PRIu64
-                      ": %s; the rest of this shard is lost", leat__printable(name, sizeof name, path, strlen(path)),
-                      record, inflated(s), at, what);
+    return leat__fail(err, LEAT_ERR_CORRUPT,
+                      "%s: record %" PRIu64 " at %sbyte %" PRIu64 ": %s; the rest of this shard is lost",
+                      leat__printable(name, sizeof name, path, strlen(path)), record, inflated(s), at, what);
 }
 
 /* The length of a record is damaged: on to the next place where a record begins for certain. */
@@ -154,15 +155,17 @@ static int skip_damage(leat__stream *s, leat_error *err) {
     size_t look = OUT_BYTES, from = 1;
     for (;;) {
         const int rc = want(s, look, err);
-        if (rc < 0) return lost_rest(s, "its length is damaged, and so are the compressed bytes behind it", err);
+        if (rc < 0)
+            return lost_rest(s, "its length is damaged, and so are the compressed bytes behind it", err);
         const size_t n = s->out.size - s->out_at;
         const size_t found = leat__tfrecord_resync(s->out.data + s->out_at, n, from);
         if (found < n) {
             s->out_at += found;
             s->record++;
-            return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at %sbyte %" PRIu64
-                              ": the checksum of its length is wrong, %zu bytes are lost", name, record, inflated(s), at,
-                              found);
+            return leat__fail(err, LEAT_ERR_CORRUPT,
+                              "%s: record %" PRIu64 " at %sbyte %" PRIu64
+                              ": the checksum of its length is wrong, %zu bytes are lost",
+                              name, record, inflated(s), at, found);
         }
         if (rc == 0 || n > RESYNC_BYTES)
             return lost_rest(s, "the checksum of its length is wrong and no later record is whole", err);
@@ -202,9 +205,10 @@ int leat__stream_next(leat__stream *s, leat__buf *buf, leat_error *err) {
         if (!leat__tfrecord_intact(payload, n, payload + n)) {
             char name[400];
             const char *path = s->paths.path[s->shard];
-            return leat__fail(err, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at %sbyte %" PRIu64
-                              ": the checksum of its %zu bytes is wrong",
-                              leat__printable(name, sizeof name, path, strlen(path)), record, inflated(s), at, n);
+            return leat__fail(
+                err, LEAT_ERR_CORRUPT,
+                "%s: record %" PRIu64 " at %sbyte %" PRIu64 ": the checksum of its %zu bytes is wrong",
+                leat__printable(name, sizeof name, path, strlen(path)), record, inflated(s), at, n);
         }
         buf->size = 0;
         if (!leat__buf_append(buf, payload, n)) return leat__fail_memory(err, n, "a record");
@@ -247,7 +251,8 @@ static void describe(const leat__source *source, uint64_t sample, char *text, si
 
 static const leat__source_class stream_class = {.name = "tfrecord stream", .describe = describe};
 
-int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n, leat_error *err) {
+int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
+                      leat_error *err) {
     *out = NULL;
     *source = NULL;
     leat__stream *s = leat__alloc(LEAT_MEM_WINDOW, sizeof *s);
@@ -261,14 +266,16 @@ int leat__stream_open(leat__stream **out, leat__source **source, const char *con
     s->in.kind = s->out.kind = LEAT_MEM_WINDOW;
     int rc = leat__glob(&s->paths, patterns, n, err);
     if (rc == 0) s->facts = leat__alloc(LEAT_MEM_WINDOW, s->paths.n * sizeof *s->facts);
-    if (rc == 0 && (!s->facts || !leat__buf_reserve(&s->in, IN_BYTES))) rc = leat__fail_memory(err, IN_BYTES, "a stream");
+    if (rc == 0 && (!s->facts || !leat__buf_reserve(&s->in, IN_BYTES)))
+        rc = leat__fail_memory(err, IN_BYTES, "a stream");
     for (size_t i = 0; i < s->paths.n && rc == 0; i++) {
         leat__stat st;
         rc = leat__file_stat(s->paths.path[i], &st, err);
         const char *slash = strrchr(s->paths.path[i], '/'), *name = slash ? slash + 1 : s->paths.path[i];
         if (rc == 0) s->facts[i] = (shard_facts){st.size, st.mtime_ns};
         if (rc == 0)
-            base->fingerprint = leat__hash(&st.size, sizeof st.size, leat__hash(name, strlen(name), base->fingerprint));
+            base->fingerprint =
+                leat__hash(&st.size, sizeof st.size, leat__hash(name, strlen(name), base->fingerprint));
     }
     if (rc < 0) {
         leat__stream_free(&s);

@@ -309,8 +309,12 @@ int leat__synth_open(leat__source **out, const leat__synth_options *options, lea
     leat__source_field(base, "image", LEAT_DTYPE_U8, 3, shape);
     leat__source_field(base, "label", LEAT_DTYPE_I64, 0, NULL);
     base->bytes_max = (size_t)options->height * (size_t)options->width * (size_t)options->channels;
-    const uint64_t facts[] = {options->n,                   options->seed,           (uint64_t)options->n_classes, (uint64_t)options->height,
-                              (uint64_t)options->width, (uint64_t)options->channels};
+    const uint64_t facts[] = {options->n,
+                              options->seed,
+                              (uint64_t)options->n_classes,
+                              (uint64_t)options->height,
+                              (uint64_t)options->width,
+                              (uint64_t)options->channels};
     base->fingerprint = leat__hash(facts, sizeof facts, 0);
     snprintf(base->title, sizeof base->title, "%" PRIu64 " synthetic pictures %dx%dx%d in %d classes",
              options->n, options->height, options->width, options->channels, options->n_classes);

@@ -32,7 +32,8 @@ static void test_alloc(void **state) {
 static void test_alloc_fails_on_demand(void **state) {
     (void)state;
     leat__mem_fail_at(2);
-    void *a = leat__alloc(LEAT_MEM_TOOL, 1), *b = leat__alloc(LEAT_MEM_TOOL, 1), *c = leat__alloc(LEAT_MEM_TOOL, 1);
+    void *a = leat__alloc(LEAT_MEM_TOOL, 1), *b = leat__alloc(LEAT_MEM_TOOL, 1),
+         *c = leat__alloc(LEAT_MEM_TOOL, 1);
     assert_non_null(a);
     assert_null(b);
     assert_non_null(c);
@@ -220,7 +221,8 @@ static void test_out(void **state) {
     assert_null(out);
     assert_int_equal(leat__out_open(&out, in_dir("out/file"), &err), 0);
     char *block = calloc(1, 3 << 20);
-    for (int i = 0; i < 5; i++) assert_int_equal(leat__out_write(out, block, (size_t)i * 700000 + 1, &err), 0);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(leat__out_write(out, block, (size_t)i * 700000 + 1, &err), 0);
     assert_int_equal(leat__out_size(out), 10 * 700000 + 5);
     assert_int_equal(access(in_dir("out/file"), F_OK), -1); /* not there before it is whole */
     assert_int_equal(leat__out_commit(&out, &err), 0);
@@ -247,7 +249,8 @@ static void test_glob(void **state) {
     make_dir(in_dir("glob"));
     static const char *const names[] = {"b-1", "a-2", "a-1", "a[1]", "c*"};
     for (size_t i = 0; i < LEAT_COUNT(names); i++) write_file(in_dir("glob/%s", names[i]), "", 0);
-    const char *const all[] = {in_dir("glob/a-*"), in_dir("glob/{a,b}-1"), in_dir("glob/a[1]"), in_dir("glob/c*")};
+    const char *const all[] = {in_dir("glob/a-*"), in_dir("glob/{a,b}-1"), in_dir("glob/a[1]"),
+                               in_dir("glob/c*")};
     assert_int_equal(leat__glob(&paths, all, 4, &err), 0);
     assert_int_equal(paths.n, 5); /* sorted, each once, and odd names taken as they are */
     static const char *const sorted[] = {"a-1", "a-2", "a[1]", "b-1", "c*"};
@@ -321,7 +324,9 @@ static void test_philox(void **state) {
     } known[] = {
         {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
         {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
     for (size_t i = 0; i < LEAT_COUNT(known); i++) {
         uint32_t c[4];
@@ -367,14 +372,22 @@ static void test_machine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alloc),         cmocka_unit_test(test_alloc_fails_on_demand),
-        cmocka_unit_test(test_buf),           cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_arena_without_memory), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_printable),     cmocka_unit_test(test_open),
-        cmocka_unit_test(test_descriptor_zero), cmocka_unit_test(test_out),
-        cmocka_unit_test(test_glob),          cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_parallel),      cmocka_unit_test(test_philox),
-        cmocka_unit_test(test_draws),         cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_alloc),
+        cmocka_unit_test(test_alloc_fails_on_demand),
+        cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_without_memory),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_descriptor_zero),
+        cmocka_unit_test(test_out),
+        cmocka_unit_test(test_glob),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_machine),
     };
     return cmocka_run_group_tests_name("base", tests, begin_files, end_files);
 }

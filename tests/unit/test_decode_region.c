@@ -12,7 +12,8 @@
 #include "base/rng.h"
 #include "test_decode_inputs.h"
 
-static void check_box(leat__decoder *d, const blob *file, leat__decode_options o, const shot *whole, leat__box box) {
+static void check_box(leat__decoder *d, const blob *file, leat__decode_options o, const shot *whole,
+                      leat__box box) {
     leat__picture_info info;
     leat_error err;
     assert_int_equal(leat__decode_begin(d, file->data, file->n, &o, &info, &err), 0);
@@ -22,13 +23,14 @@ static void check_box(leat__decoder *d, const blob *file, leat__decode_options o
     assert_non_null(got);
     const int first = box.height / 3;
     assert_int_equal(leat__decode_rows(d, got, (ptrdiff_t)row, first, &err), 0);
-    assert_int_equal(leat__decode_rows(d, got + row * (size_t)first, (ptrdiff_t)row, box.height - first, &err), 0);
+    assert_int_equal(
+        leat__decode_rows(d, got + row * (size_t)first, (ptrdiff_t)row, box.height - first, &err), 0);
     assert_int_equal(leat__decode_end(d, &err), 0);
     for (int y = 0; y < box.height; y++) {
         const size_t at = ((size_t)(box.y + y) * (size_t)whole->info.width + (size_t)box.x) * channels;
         if (memcmp(got + row * (size_t)y, whole->pixels.data + at, row) != 0)
-            fail_msg("row %d of %dx%d at %d,%d of a %dx%d picture differs", y, box.width, box.height, box.x, box.y,
-                     whole->info.width, whole->info.height);
+            fail_msg("row %d of %dx%d at %d,%d of a %dx%d picture differs", y, box.width, box.height, box.x,
+                     box.y, whole->info.width, whole->info.height);
     }
     free(got);
 }
@@ -39,7 +41,8 @@ static void check_random_boxes(leat__decoder *d, const blob *file, leat__decode_
     leat__rng rng = leat__rng_at(file->n, 0, 0, 0);
     const int w = whole.info.width, h = whole.info.height;
     for (int i = 0; i < n; i++) {
-        leat__box box = {.width = 1 + (int)leat__rng_below(&rng, (uint64_t)w), .height = 1 + (int)leat__rng_below(&rng, (uint64_t)h)};
+        leat__box box = {.width = 1 + (int)leat__rng_below(&rng, (uint64_t)w),
+                         .height = 1 + (int)leat__rng_below(&rng, (uint64_t)h)};
         box.x = (int)leat__rng_below(&rng, (uint64_t)(w - box.width + 1));
         box.y = (int)leat__rng_below(&rng, (uint64_t)(h - box.height + 1));
         check_box(d, file, o, &whole, box);
@@ -53,10 +56,17 @@ static void jpeg_of_every_kind(void **state) {
     leat__decoder *d = new_decoder();
     for (size_t i = 0; i < LEAT_COUNT(samplings); i++)
         for (int kind = 0; kind < 4; kind++) {
-            blob file = make_jpeg((jpeg_how){.w = 131, .h = 97, .in = JCS_RGB, .h_samp = samplings[i][0], .v_samp = samplings[i][1],
-                                             .progressive = kind == 1, .restart = kind == 2 ? 3 : 0, .arithmetic = kind == 3});
+            blob file = make_jpeg((jpeg_how){.w = 131,
+                                             .h = 97,
+                                             .in = JCS_RGB,
+                                             .h_samp = samplings[i][0],
+                                             .v_samp = samplings[i][1],
+                                             .progressive = kind == 1,
+                                             .restart = kind == 2 ? 3 : 0,
+                                             .arithmetic = kind == 3});
             for (int channels = 1; channels <= 4; channels++)
-                if (channels != 2) check_random_boxes(d, &file, (leat__decode_options){.channels = channels}, 40);
+                if (channels != 2)
+                    check_random_boxes(d, &file, (leat__decode_options){.channels = channels}, 40);
             free(file.data);
         }
     leat__decoder_free(&d);
@@ -70,7 +80,8 @@ static void every_place_of_a_small_picture(void **state) {
     shot whole = decode_all(d, &file, o);
     for (int size = 1; size <= 19; size += 3)
         for (int y = 0; y + size <= 21; y++)
-            for (int x = 0; x + size <= 19; x++) check_box(d, &file, o, &whole, (leat__box){x, y, size, size});
+            for (int x = 0; x + size <= 19; x++)
+                check_box(d, &file, o, &whole, (leat__box){x, y, size, size});
     free(whole.pixels.data);
     free(file.data);
     leat__decoder_free(&d);
@@ -93,7 +104,8 @@ static void gray_cmyk_and_turned(void **state) {
 
 static void parts_outside_are_refused(void **state) {
     (void)state;
-    static const leat__box boxes[] = {{-1, 0, 5, 5}, {0, 0, 0, 5}, {70, 0, 6, 5}, {0, 46, 5, 5}, {0, 0, 5, INT32_MAX}};
+    static const leat__box boxes[] = {
+        {-1, 0, 5, 5}, {0, 0, 0, 5}, {70, 0, 6, 5}, {0, 46, 5, 5}, {0, 0, 5, INT32_MAX}};
     leat__decoder *d = new_decoder();
     blob file = make_jpeg((jpeg_how){.w = 75, .h = 50, .in = JCS_RGB});
     for (size_t i = 0; i < LEAT_COUNT(boxes); i++) {

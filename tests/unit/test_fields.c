@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of any kind through a pipeline: the caller's arrays, every type, tables of floats, features that are missing,
- * of another kind or number, and lists of any length. */
+/* Fields of any kind through a pipeline: the caller's arrays, every type, tables of floats, features that
+ * are missing, of another kind or number, and lists of any length. */
 #include "unit/testing.h"
 
 static const leat_config alone = {.synchronous = 1};
@@ -29,7 +29,8 @@ static void next_fails(leat_pipeline *feed, int code, const char *part) {
     leat_batch batch;
     leat_error err;
     const int rc = leat_pipeline_next(feed, &batch, &err);
-    if (rc != code || !strstr(err.message, part)) fail_msg("got %s: %s", leat_error_name(rc), rc < 0 ? err.message : "");
+    if (rc != code || !strstr(err.message, part))
+        fail_msg("got %s: %s", leat_error_name(rc), rc < 0 ? err.message : "");
 }
 
 /* ------------------------------------------------------------------------------------------ arrays */
@@ -52,13 +53,23 @@ static void test_arrays(void **state) {
         assert_int_equal(b.n, LEAT_MIN(2, 5 - i));
         assert_memory_equal(b.tensor[0].data, pixels + (size_t)i * 189, (size_t)b.n * 189);
         assert_int_equal(((int64_t *)b.tensor[1].data)[b.n - 1], label[i + b.n - 1]);
-        assert_true(b.tensor[0].ndim == 4 && b.tensor[0].shape[0] == b.n && b.tensor[0].stride[0] == 189 && b.tensor[0].stride[3] == 1);
+        assert_true(b.tensor[0].ndim == 4 && b.tensor[0].shape[0] == b.n && b.tensor[0].stride[0] == 189 &&
+                    b.tensor[0].stride[3] == 1);
         leat_batch_release(&b);
     }
     leat_pipeline_close(&feed);
-    static const char *const chains[] = {"resize 5 5", "resize 20 20", "resize 5 5 flavour=pil", "normalize imagenet layout=nchw",
-                                         "cast f32 scale=1/255", "random_brightness 0.5", "random_flip_left_right 1 | random_flip_up_down 1",
-                                         "cast f16", "cast i32 | cast f64", "resize 3 4 method=nearest", "reshape -1", "cast u8 layout=nchw"};
+    static const char *const chains[] = {"resize 5 5",
+                                         "resize 20 20",
+                                         "resize 5 5 flavour=pil",
+                                         "normalize imagenet layout=nchw",
+                                         "cast f32 scale=1/255",
+                                         "random_brightness 0.5",
+                                         "random_flip_left_right 1 | random_flip_up_down 1",
+                                         "cast f16",
+                                         "cast i32 | cast f64",
+                                         "resize 3 4 method=nearest",
+                                         "reshape -1",
+                                         "cast u8 layout=nchw"};
     for (size_t i = 0; i < LEAT_COUNT(chains); i++) {
         feed = open_arrays(arrays, 2, chains[i]);
         tape t = record(feed, -1);
@@ -77,20 +88,42 @@ static void test_strided_arrays(void **state) {
     for (int i = 0; i < 120; i++) (&values[0][0][0])[i] = (float)i;
     float three[3] = {7, 8, 9};
     const leat_tensor arrays[] = {
-        {.name = "turned", .data = values, .dtype = LEAT_DTYPE_F32, .ndim = 3, .shape = {4, 6, 5}, .stride = {120, 4, 24}},
-        {.name = "back", .data = &values[3][4][5], .dtype = LEAT_DTYPE_F32, .ndim = 3, .shape = {4, 5, 6}, .stride = {-120, -24, -4}},
-        {.name = "gaps", .data = values, .dtype = LEAT_DTYPE_F32, .ndim = 2, .shape = {4, 3}, .stride = {120, 8}},
-        {.name = "same", .data = three, .dtype = LEAT_DTYPE_F32, .ndim = 2, .shape = {4, 3}, .stride = {0, 4}},
+        {.name = "turned",
+         .data = values,
+         .dtype = LEAT_DTYPE_F32,
+         .ndim = 3,
+         .shape = {4, 6, 5},
+         .stride = {120, 4, 24}},
+        {.name = "back",
+         .data = &values[3][4][5],
+         .dtype = LEAT_DTYPE_F32,
+         .ndim = 3,
+         .shape = {4, 5, 6},
+         .stride = {-120, -24, -4}},
+        {.name = "gaps",
+         .data = values,
+         .dtype = LEAT_DTYPE_F32,
+         .ndim = 2,
+         .shape = {4, 3},
+         .stride = {120, 8}},
+        {.name = "same",
+         .data = three,
+         .dtype = LEAT_DTYPE_F32,
+         .ndim = 2,
+         .shape = {4, 3},
+         .stride = {0, 4}},
     };
     leat_pipeline *feed = open_arrays(arrays, 4, "batch 4");
     leat_batch b = next_ok(feed);
-    const float *turned = b.tensor[0].data, *back = b.tensor[1].data, *gaps = b.tensor[2].data, *same = b.tensor[3].data;
+    const float *turned = b.tensor[0].data, *back = b.tensor[1].data, *gaps = b.tensor[2].data,
+                *same = b.tensor[3].data;
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 5; j++)
             for (int k = 0; k < 6; k++) {
                 assert_true(turned[i * 30 + k * 5 + j] == values[i][j][k]);
                 assert_true(back[i * 30 + j * 6 + k] == values[3 - i][4 - j][5 - k]);
-                if (j == 0 && k < 3) assert_true(gaps[i * 3 + k] == values[i][0][2 * k] && same[i * 3 + k] == three[k]);
+                if (j == 0 && k < 3)
+                    assert_true(gaps[i * 3 + k] == values[i][0][2 * k] && same[i * 3 + k] == three[k]);
             }
     leat_batch_release(&b);
     leat_pipeline_close(&feed);
@@ -103,8 +136,18 @@ static void test_ragged_arrays(void **state) {
     static const float numbers[] = {1, 2, 3, 4, 5};
     static const int64_t cuts[] = {0, 1, 1, 4, 5};
     const leat_tensor arrays[] = {
-        {.name = "word", .data = (void *)text, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {4}, .offsets = ends},
-        {.name = "list", .data = (void *)numbers, .dtype = LEAT_DTYPE_F32, .ndim = 1, .shape = {4}, .offsets = cuts},
+        {.name = "word",
+         .data = (void *)text,
+         .dtype = LEAT_DTYPE_BYTES,
+         .ndim = 1,
+         .shape = {4},
+         .offsets = ends},
+        {.name = "list",
+         .data = (void *)numbers,
+         .dtype = LEAT_DTYPE_F32,
+         .ndim = 1,
+         .shape = {4},
+         .offsets = cuts},
     };
     leat_pipeline *feed = open_arrays(arrays, 2, "cast list f64 scale=2 | batch 3");
     leat_batch b = next_ok(feed);
@@ -167,7 +210,8 @@ static void test_every_type(void **state) {
     for (int dtype = 0; dtype < LEAT_DTYPE_BYTES; dtype++) {
         const size_t item = leat_dtype_size(dtype), n = 6;
         uint8_t raw[6 * 8];
-        for (size_t i = 0; i < n * item; i++) raw[i] = (uint8_t)(i * 41 + 3) & 0x3f; /* no infinities, no NaN */
+        for (size_t i = 0; i < n * item; i++)
+            raw[i] = (uint8_t)(i * 41 + 3) & 0x3f; /* no infinities, no NaN */
         for (size_t i = 0; dtype == LEAT_DTYPE_BOOL && i < n; i++) raw[i] &= 1;
         leat__buf shard = {0};
         for (int64_t id = 0; id < 5; id++) {
@@ -175,21 +219,29 @@ static void test_every_type(void **state) {
             /* Keys of differing length put the bytes at every alignment. */
             char key[] = "aaaaaaaa";
             key[id + 1] = 0;
-            const leat__feature_value v[] = {{.key = "x", .kind = LEAT_FEATURE_BYTES, .n = 1, .values = &span},
-                                             {.key = key, .kind = LEAT_FEATURE_INT64, .n = 1, .values = &id}};
+            const leat__feature_value v[] = {
+                {.key = "x", .kind = LEAT_FEATURE_BYTES, .n = 1, .values = &span},
+                {.key = key, .kind = LEAT_FEATURE_INT64, .n = 1, .values = &id}};
             add_example(&shard, v, 2);
         }
         write_buf(in_dir("types"), &shard);
         const char *name = leat_dtype_name(dtype);
-        leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | reshape x 2 -1 | batch 5", in_dir("types"), name), &alone);
+        leat_pipeline *feed =
+            open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | reshape x 2 -1 | batch 5",
+                              in_dir("types"), name),
+                      &alone);
         leat_batch b = next_ok(feed);
-        assert_true(b.tensor[0].dtype == dtype && b.tensor[0].ndim == 3 && b.tensor[0].shape[1] == 2 && b.tensor[0].shape[2] == 3);
-        for (int i = 0; i < 5; i++) assert_memory_equal((uint8_t *)b.tensor[0].data + (size_t)i * n * item, raw, n * item);
+        assert_true(b.tensor[0].dtype == dtype && b.tensor[0].ndim == 3 && b.tensor[0].shape[1] == 2 &&
+                    b.tensor[0].shape[2] == 3);
+        for (int i = 0; i < 5; i++)
+            assert_memory_equal((uint8_t *)b.tensor[0].data + (size_t)i * n * item, raw, n * item);
         leat_batch_release(&b);
         leat_pipeline_close(&feed);
         for (int to = 0; to < LEAT_DTYPE_BYTES; to++) {
-            feed = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | cast x %s | cast x f64 scale=2 offset=1 | batch 5", in_dir("types"),
-                                     name, leat_dtype_name(to)), &alone);
+            feed = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | cast x %s | cast x f64 "
+                                     "scale=2 offset=1 | batch 5",
+                                     in_dir("types"), name, leat_dtype_name(to)),
+                             &alone);
             b = next_ok(feed);
             assert_int_equal(b.tensor[0].dtype, LEAT_DTYPE_F64);
             const double *got = b.tensor[0].data;
@@ -199,13 +251,17 @@ static void test_every_type(void **state) {
             leat_batch_release(&b);
             leat_pipeline_close(&feed);
         }
-        feed = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | reshape x 7 | batch 5", in_dir("types"), name), &alone);
+        feed = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | reshape x 7 | batch 5",
+                                 in_dir("types"), name),
+                         &alone);
         next_fails(feed, LEAT_ERR_SHAPE, "reshape");
         leat_pipeline_close(&feed);
     }
-    refuse_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x bytes", in_dir("types")), &alone, LEAT_ERR_TYPE, "already");
+    refuse_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x bytes", in_dir("types")), &alone,
+                LEAT_ERR_TYPE, "already");
     write_samples(in_dir("odd"), 0, 3, 7);
-    refuse_spec(spec_of("tfrecord %s | parse image:bytes | decode_raw u16 | batch 2", in_dir("odd")), &alone, LEAT_ERR_SHAPE, "no whole number");
+    refuse_spec(spec_of("tfrecord %s | parse image:bytes | decode_raw u16 | batch 2", in_dir("odd")), &alone,
+                LEAT_ERR_SHAPE, "no whole number");
 }
 
 /* ------------------------------------------------------------------------------------------- parse */
@@ -213,7 +269,10 @@ static void test_every_type(void **state) {
 static void test_float_table(void **state) {
     (void)state;
     write_samples(in_dir("table"), 0, 10, 0);
-    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse row:float[4] label:int64 | cast row f32 scale=0.5 | batch 4", in_dir("table")), NULL);
+    leat_pipeline *feed =
+        open_spec(spec_of("tfrecord %s | parse row:float[4] label:int64 | cast row f32 scale=0.5 | batch 4",
+                          in_dir("table")),
+                  NULL);
     for (int64_t i = 0; i < 10; i += 4) {
         leat_batch b = next_ok(feed);
         assert_true(b.tensor[0].ndim == 2 && b.tensor[0].shape[1] == 4);
@@ -238,10 +297,11 @@ static void test_missing_and_wrong(void **state) {
     const int64_t ints[] = {1, 2, 3};
     const float floats[] = {0.5f};
     const leat__span strings[] = {{"ab", 2}, {"c", 1}};
-    const leat__feature_value v[] = {{.key = "ints", .kind = LEAT_FEATURE_INT64, .n = 3, .values = ints},
-                                     {.key = "float", .kind = LEAT_FEATURE_FLOAT, .n = 1, .values = floats},
-                                     {.key = "strings", .kind = LEAT_FEATURE_BYTES, .n = 2, .values = strings},
-                                     {.key = "empty", .kind = LEAT_FEATURE_INT64, .n = 0, .values = ints}};
+    const leat__feature_value v[] = {
+        {.key = "ints", .kind = LEAT_FEATURE_INT64, .n = 3, .values = ints},
+        {.key = "float", .kind = LEAT_FEATURE_FLOAT, .n = 1, .values = floats},
+        {.key = "strings", .kind = LEAT_FEATURE_BYTES, .n = 2, .values = strings},
+        {.key = "empty", .kind = LEAT_FEATURE_INT64, .n = 0, .values = ints}};
     write_features(in_dir("features"), v, 4);
     static const struct {
         const char *parse;
@@ -265,7 +325,8 @@ static void test_missing_and_wrong(void **state) {
         leat_batch b;
         leat_error err;
         const int rc = leat_pipeline_next(feed, &b, &err);
-        if (rc != cases[i].code || !strstr(err.message, cases[i].part)) fail_msg("%s: %s", cases[i].parse, err.message);
+        if (rc != cases[i].code || !strstr(err.message, cases[i].part))
+            fail_msg("%s: %s", cases[i].parse, err.message);
         assert_int_equal(err.stage, LEAT_STAGE_PARSE);
         assert_int_equal(err.sample, 0);
         assert_non_null(strstr(err.message, "features: record 0 at byte 0: parse: "));
@@ -276,24 +337,38 @@ static void test_missing_and_wrong(void **state) {
         int code;
         const char *part;
     } texts[] = {
-        {"image", LEAT_ERR_SYNTAX, "name:type"},       {":int64", LEAT_ERR_SYNTAX, "name:type"},   {"a:int32", LEAT_ERR_TYPE, "bytes, int64 or float"},
-        {"a:int64[", LEAT_ERR_SYNTAX, "end with ]"},    {"a:int64[2]x", LEAT_ERR_SYNTAX, "end with ]"}, {"a:int64[x]", LEAT_ERR_SYNTAX, "no size"},
-        {"a:int64[-2]", LEAT_ERR_SYNTAX, "no size"},    {"a:int64[*0]", LEAT_ERR_SYNTAX, "above 0"},  {"a:int64[*]=3", LEAT_ERR_SYNTAX, "no default"},
-        {"a:int64=x", LEAT_ERR_SYNTAX, "no whole number"}, {"a:float=x", LEAT_ERR_SYNTAX, "no number"}, {"a:bytes[3]", LEAT_ERR_UNSUPPORTED, "one string"},
-        {"a:int64[100000,100000]", LEAT_ERR_LIMIT, "too many"}, {"a:int64[1,1,1,1,1,1]", LEAT_ERR_SYNTAX, "no size"},
+        {"image", LEAT_ERR_SYNTAX, "name:type"},
+        {":int64", LEAT_ERR_SYNTAX, "name:type"},
+        {"a:int32", LEAT_ERR_TYPE, "bytes, int64 or float"},
+        {"a:int64[", LEAT_ERR_SYNTAX, "end with ]"},
+        {"a:int64[2]x", LEAT_ERR_SYNTAX, "end with ]"},
+        {"a:int64[x]", LEAT_ERR_SYNTAX, "no size"},
+        {"a:int64[-2]", LEAT_ERR_SYNTAX, "no size"},
+        {"a:int64[*0]", LEAT_ERR_SYNTAX, "above 0"},
+        {"a:int64[*]=3", LEAT_ERR_SYNTAX, "no default"},
+        {"a:int64=x", LEAT_ERR_SYNTAX, "no whole number"},
+        {"a:float=x", LEAT_ERR_SYNTAX, "no number"},
+        {"a:bytes[3]", LEAT_ERR_UNSUPPORTED, "one string"},
+        {"a:int64[100000,100000]", LEAT_ERR_LIMIT, "too many"},
+        {"a:int64[1,1,1,1,1,1]", LEAT_ERR_SYNTAX, "no size"},
         {"a:int64[2,]", LEAT_ERR_SYNTAX, "no size"},
     };
     for (size_t i = 0; i < LEAT_COUNT(texts); i++)
-        refuse_spec(spec_of("tfrecord %s | parse '%s' | batch 2", in_dir("features"), texts[i].parse), &alone, texts[i].code, texts[i].part);
-    refuse_spec(spec_of("tfrecord %s | parse a:int64 a:int64 | batch 2", in_dir("features")), &alone, LEAT_ERR_SYNTAX, "already");
-    refuse_spec(spec_of("tfrecord %s | decode | batch 2", in_dir("features")), &alone, LEAT_ERR_NOT_FOUND, "parse image:bytes");
+        refuse_spec(spec_of("tfrecord %s | parse '%s' | batch 2", in_dir("features"), texts[i].parse), &alone,
+                    texts[i].code, texts[i].part);
+    refuse_spec(spec_of("tfrecord %s | parse a:int64 a:int64 | batch 2", in_dir("features")), &alone,
+                LEAT_ERR_SYNTAX, "already");
+    refuse_spec(spec_of("tfrecord %s | decode | batch 2", in_dir("features")), &alone, LEAT_ERR_NOT_FOUND,
+                "parse image:bytes");
 }
 
 static void test_defaults(void **state) {
     (void)state;
     write_samples(in_dir("defaults"), 5, 1, 3);
-    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse label:int64=9 'a:int64[2]=-3' 'b:float[]=1/4' 'c:bytes=xyz' d:float[*10] 'e:bytes=' | batch 2",
-                                            in_dir("defaults")), &alone);
+    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse label:int64=9 'a:int64[2]=-3' "
+                                            "'b:float[]=1/4' 'c:bytes=xyz' d:float[*10] 'e:bytes=' | batch 2",
+                                            in_dir("defaults")),
+                                    &alone);
     leat_batch b = next_ok(feed);
     assert_int_equal(*(int64_t *)b.tensor[0].data, 5); /* what is there comes before any default */
     assert_true(((int64_t *)b.tensor[1].data)[0] == -3 && ((int64_t *)b.tensor[1].data)[1] == -3);
@@ -311,14 +386,16 @@ static void test_ragged_features(void **state) {
         int64_t values[20];
         float floats[20];
         for (int k = 0; k < i; k++) values[k] = i * 100 + k, floats[k] = (float)values[k];
-        const leat__feature_value v[] = {{.key = "f", .kind = LEAT_FEATURE_FLOAT, .n = (size_t)i, .values = floats},
-                                         {.key = "i", .kind = LEAT_FEATURE_INT64, .n = (size_t)i, .values = values}};
+        const leat__feature_value v[] = {
+            {.key = "f", .kind = LEAT_FEATURE_FLOAT, .n = (size_t)i, .values = floats},
+            {.key = "i", .kind = LEAT_FEATURE_INT64, .n = (size_t)i, .values = values}};
         add_example(&shard, v, 2);
     }
     write_buf(in_dir("ragged"), &shard);
     for (int threads = 1; threads < 4; threads++) {
         const leat_config config = {.n_threads = threads};
-        leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse i:int64[*] f:float[*19] | batch 6", in_dir("ragged")), &config);
+        leat_pipeline *feed = open_spec(
+            spec_of("tfrecord %s | parse i:int64[*] f:float[*19] | batch 6", in_dir("ragged")), &config);
         leat_batch b;
         int64_t id = 0;
         while (leat_pipeline_next(feed, &b, NULL) == 0) {
@@ -349,16 +426,23 @@ static void test_undecoded(void **state) {
     leat_batch b = next_ok(feed);
     assert_string_equal(b.tensor[0].name, "record");
     assert_int_equal(b.tensor[0].shape[0], 45);
-    for (int i = 0; i < 10; i++) assert_memory_equal((char *)b.tensor[0].data + b.tensor[0].offsets[i], "0123456789", (size_t)i);
+    for (int i = 0; i < 10; i++)
+        assert_memory_equal((char *)b.tensor[0].data + b.tensor[0].offsets[i], "0123456789", (size_t)i);
     leat_batch_release(&b);
     leat_pipeline_close(&feed);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),     cmocka_unit_test(test_strided_arrays), cmocka_unit_test(test_ragged_arrays),
-        cmocka_unit_test(test_bad_arrays), cmocka_unit_test(test_every_type),     cmocka_unit_test(test_float_table),
-        cmocka_unit_test(test_missing_and_wrong), cmocka_unit_test(test_defaults), cmocka_unit_test(test_ragged_features),
+        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_strided_arrays),
+        cmocka_unit_test(test_ragged_arrays),
+        cmocka_unit_test(test_bad_arrays),
+        cmocka_unit_test(test_every_type),
+        cmocka_unit_test(test_float_table),
+        cmocka_unit_test(test_missing_and_wrong),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_ragged_features),
         cmocka_unit_test(test_undecoded),
     };
     return cmocka_run_group_tests_name("fields", tests, begin_files, end_files);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order/: permutations that miss nothing and favour nobody, and chains of verbs against a list that is really cut,
- * repeated and shuffled. */
+/* order/: permutations that miss nothing and favour nobody, and chains of verbs against a list that is
+ * really cut, repeated and shuffled. */
 #include "unit/testing.h"
 
 #include "order/order.h"
@@ -11,7 +11,10 @@ static void test_table_is_bijection(void **state) {
     (void)state;
     static uint16_t table[LEAT_PERMUTE_TABLE_MAX];
     static uint8_t seen[LEAT_PERMUTE_TABLE_MAX];
-    for (uint32_t n = 1; n <= LEAT_PERMUTE_TABLE_MAX; n = n < 300 ? n + 1 : n < 1000 ? 1000 : n < 65535 ? 65535 : n + 1) {
+    for (uint32_t n = 1; n <= LEAT_PERMUTE_TABLE_MAX; n = n < 300     ? n + 1
+                                                          : n < 1000  ? 1000
+                                                          : n < 65535 ? 65535
+                                                                      : n + 1) {
         for (uint64_t seed = 0; seed < 3; seed++) {
             memset(seen, 0, n);
             leat__permute_table(table, n, leat__rng_at(seed, 0, 0, 1));
@@ -54,7 +57,8 @@ static void test_cipher_is_bijection(void **state) {
 /* Chi-square of counts that should be equal, in standard deviations from what chance gives. */
 static double unfairness(const uint32_t *count, size_t n, double expected) {
     double chi2 = 0;
-    for (size_t i = 0; i < n; i++) chi2 += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
+    for (size_t i = 0; i < n; i++)
+        chi2 += ((double)count[i] - expected) * ((double)count[i] - expected) / expected;
     const double free = (double)n - 1;
     return (chi2 - free) / __builtin_sqrt(2 * free);
 }
@@ -78,7 +82,10 @@ static void test_small_orders_are_fair(void **state) {
         const uint32_t each = 400, runs = each * factorial[n];
         for (uint32_t run = 0; run < runs; run++) {
             leat__order order = {0};
-            leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .seed = run / 20, .op = 2, .reshuffle = true}, NULL);
+            leat__order_add(
+                &order,
+                (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .seed = run / 20, .op = 2, .reshuffle = true},
+                NULL);
             leat__order_set_source(&order, n);
             assert_int_equal(leat__order_allocate(&order, NULL), 0);
             uint64_t p[5];
@@ -126,7 +133,8 @@ static void test_cipher_separates_neighbours(void **state) {
     uint32_t count[BINS] = {0};
     for (uint64_t key = 0; key < 3; key++)
         for (uint64_t i = 0; i + 1 < N; i++) {
-            const uint64_t a = leat__permute_cipher(i, N, leat__mix64(key)), b = leat__permute_cipher(i + 1, N, leat__mix64(key));
+            const uint64_t a = leat__permute_cipher(i, N, leat__mix64(key)),
+                           b = leat__permute_cipher(i + 1, N, leat__mix64(key));
             count[(b + N - a) % N * BINS / N]++;
         }
     assert_true(unfairness(count, BINS, 3.0 * (N - 1) / BINS) < 5);
@@ -152,7 +160,8 @@ static list *model(const leat__order *order, int k, uint64_t iteration, uint64_t
     if (verb->kind == LEAT_ORDER_REPEAT) {
         const bool endless = verb->count == LEAT_ENDLESS;
         for (uint64_t turn = 0; (endless || turn < verb->count) && out->n < LIST_MAX; turn++) {
-            list *in = model(order, k - 1, endless ? (iteration << 32) + turn : iteration * verb->count + turn, n);
+            list *in =
+                model(order, k - 1, endless ? (iteration << 32) + turn : iteration * verb->count + turn, n);
             for (size_t i = 0; i < in->n && out->n < LIST_MAX; i++) out->at[out->n++] = in->at[i];
             const bool empty = in->n == 0;
             free(in);
@@ -176,8 +185,9 @@ static list *model(const leat__order *order, int k, uint64_t iteration, uint64_t
             static uint16_t table[LEAT_PERMUTE_TABLE_MAX];
             const size_t size = verb->window ? verb->window : in->n, first = i / size * size;
             if (i == first)
-                leat__permute_table(table, (uint32_t)LEAT_MIN(size, in->n - first),
-                                    leat__rng_at(verb->seed, verb->reshuffle ? iteration : 0, i / size, verb->op));
+                leat__permute_table(
+                    table, (uint32_t)LEAT_MIN(size, in->n - first),
+                    leat__rng_at(verb->seed, verb->reshuffle ? iteration : 0, i / size, verb->op));
             out->at[out->n++] = in->at[first + table[i - first]];
             break;
         }
@@ -202,7 +212,9 @@ static leat__order_verb random_verb(leat__rng *rng, uint32_t op, bool endless_so
         verb.count = 1 + leat__rng_below(rng, 4);
         verb.index = leat__rng_below(rng, verb.count);
         break;
-    case LEAT_ORDER_REPEAT: verb.count = leat__rng_below(rng, 6) ? leat__rng_below(rng, 4) : LEAT_ENDLESS; break;
+    case LEAT_ORDER_REPEAT:
+        verb.count = leat__rng_below(rng, 6) ? leat__rng_below(rng, 4) : LEAT_ENDLESS;
+        break;
     }
     return verb;
 }
@@ -235,7 +247,8 @@ static void test_chains(void **state) {
         for (uint64_t i = 0; i < LEAT_MIN(want->n, (size_t)(endless ? 10 : LIST_MAX)) && i < length; i++) {
             const leat__place got = leat__order_map(&order, epoch, i);
             if (got.sample != want->at[i].sample || got.iteration != want->at[i].iteration)
-                fail_msg("round %d, position %" PRIu64 ": sample %" PRIu64 ", expected %" PRIu64, round, i, got.sample, want->at[i].sample);
+                fail_msg("round %d, position %" PRIu64 ": sample %" PRIu64 ", expected %" PRIu64, round, i,
+                         got.sample, want->at[i].sample);
         }
         free(want);
         leat__order_free(&order);
@@ -246,7 +259,9 @@ static void test_chains(void **state) {
 static void test_random_access(void **state) {
     (void)state;
     leat__order order = {0};
-    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .op = 2, .reshuffle = true, .window = 50}, NULL);
+    leat__order_add(&order,
+                    (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .op = 2, .reshuffle = true, .window = 50},
+                    NULL);
     leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = 3}, NULL);
     leat__order_set_source(&order, 333);
     assert_int_equal(leat__order_allocate(&order, NULL), 0);
@@ -269,7 +284,8 @@ static void test_large_windows(void **state) {
     static const uint64_t windows[] = {0, 65536, 65537, 100000, 150000, 1000000};
     for (size_t w = 0; w < LEAT_COUNT(windows); w++) {
         leat__order order = {0};
-        leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .op = 2, .window = windows[w]}, NULL);
+        leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .op = 2, .window = windows[w]},
+                        NULL);
         leat__order_set_source(&order, sizeof seen);
         assert_int_equal(leat__order_allocate(&order, NULL), 0);
         memset(seen, 0, sizeof seen);
@@ -318,8 +334,9 @@ static void test_repeat_is_more_epochs(void **state) {
     leat__order_free(&twice);
 }
 
-/* What a stream may rely on, position after position from the first on: once the source is known up to ceil, the place
- * is right; no later position of the same iteration looks below floor; and what lies between is within reach. */
+/* What a stream may rely on, position after position from the first on: once the source is known up to
+ * ceil, the place is right; no later position of the same iteration looks below floor; and what lies
+ * between is within reach. */
 static void test_spans(void **state) {
     (void)state;
     leat__rng rng = leat__rng_at(5, 0, 0, 0);
@@ -331,7 +348,8 @@ static void test_spans(void **state) {
         for (int i = 0; i < order.n_verbs; i++) {
             repeats |= order.verb[i].kind == LEAT_ORDER_REPEAT;
             crosses |= repeats && order.verb[i].kind == LEAT_ORDER_SHUFFLE;
-            if (order.verb[i].kind == LEAT_ORDER_SHUFFLE && order.verb[i].window == 0) order.verb[i].window = 7;
+            if (order.verb[i].kind == LEAT_ORDER_SHUFFLE && order.verb[i].window == 0)
+                order.verb[i].window = 7;
         }
         if (crosses) continue; /* the plan refuses those for streams */
         assert_int_equal(leat__order_allocate(&order, NULL), 0);
@@ -349,7 +367,8 @@ static void test_spans(void **state) {
             if (!open) span = leat__order_span(&known, 1, i);
             const leat__place got = leat__order_map(open ? &order : &known, 1, i);
             assert_true(got.iteration == want.iteration && got.sample == want.sample);
-            assert_true(span.iteration == want.iteration && span.floor <= want.sample && want.sample < span.ceil);
+            assert_true(span.iteration == want.iteration && span.floor <= want.sample &&
+                        want.sample < span.ceil);
             if (last.iteration == span.iteration) assert_true(span.floor >= last.floor);
             last = span;
             const leat__span_of_order far = leat__order_span(open ? &order : &known, 1, i + run - 1);
@@ -365,13 +384,18 @@ static void test_limits(void **state) {
     leat__order order = {0};
     leat_error err;
     for (int i = 0; i < LEAT_ORDER_VERBS; i++)
-        assert_int_equal(leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = 1000000}, &err), 0);
-    assert_int_equal(leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SKIP}, &err), LEAT_ERR_LIMIT);
+        assert_int_equal(
+            leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = 1000000}, &err),
+            0);
+    assert_int_equal(leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SKIP}, &err),
+                     LEAT_ERR_LIMIT);
     leat__order_set_source(&order, 3);
     assert_true(leat__order_length(&order) == LEAT_ENDLESS); /* too many to count */
     order.n_verbs = 0;
-    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = UINT64_C(1) << 40, .index = 5}, &err);
-    leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = UINT64_C(1) << 40, .index = 0}, &err);
+    leat__order_add(
+        &order, (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = UINT64_C(1) << 40, .index = 5}, &err);
+    leat__order_add(
+        &order, (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = UINT64_C(1) << 40, .index = 0}, &err);
     leat__order_set_source(&order, LEAT_ENDLESS);
     const leat__span_of_order span = leat__order_span(&order, 0, 3);
     assert_true(span.floor > UINT64_C(1) << 60 && span.ceil == LEAT_ENDLESS); /* does not wrap around */
@@ -379,12 +403,18 @@ static void test_limits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table_is_bijection),    cmocka_unit_test(test_cipher_is_bijection),
-        cmocka_unit_test(test_small_orders_are_fair), cmocka_unit_test(test_places_are_fair),
-        cmocka_unit_test(test_cipher_separates_neighbours), cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_random_access),         cmocka_unit_test(test_large_windows),
-        cmocka_unit_test(test_stream_shorter_than_window), cmocka_unit_test(test_repeat_is_more_epochs),
-        cmocka_unit_test(test_spans),                 cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_table_is_bijection),
+        cmocka_unit_test(test_cipher_is_bijection),
+        cmocka_unit_test(test_small_orders_are_fair),
+        cmocka_unit_test(test_places_are_fair),
+        cmocka_unit_test(test_cipher_separates_neighbours),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_random_access),
+        cmocka_unit_test(test_large_windows),
+        cmocka_unit_test(test_stream_shorter_than_window),
+        cmocka_unit_test(test_repeat_is_more_epochs),
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests_name("order", tests, NULL, NULL);
 }

@@ -36,7 +36,8 @@ static const leat__arg_value *arg(const leat_spec *spec, int use, const char *na
 
 static void test_reading(void **state) {
     (void)state;
-    leat_spec *spec = accept("  synth height=16 100 32\n|\tresize 8 width=9|batch 4 drop_remainder=true | prefetch");
+    leat_spec *spec =
+        accept("  synth height=16 100 32\n|\tresize 8 width=9|batch 4 drop_remainder=true | prefetch");
     assert_int_equal(spec->n_uses, 4);
     /* Named arguments leave their places to the positional ones that follow. */
     assert_int_equal(arg(spec, 0, "n")->i, 100);
@@ -60,9 +61,12 @@ static void test_reading(void **state) {
 static void test_quotes(void **state) {
     (void)state;
     static const char *const same[][2] = {
-        {"folder 'a b|c=d'", "a b|c=d"},   {"folder \"a'b\"", "a'b"},   {"folder 'a\"b'", "a\"b"}, {"folder a' 'b", "a b"},
-        {"folder path='x y'", "x y"},      {"folder 'path=x'", "path=x"}, {"folder /a/b=c", "/a/b=c"}, {"folder ''", ""},
-        {"folder 'a'\"b\"c", "abc"},       {"folder path=a=b", "a=b"},  {"folder 1=2", "1=2"},
+        {"folder 'a b|c=d'", "a b|c=d"}, {"folder \"a'b\"", "a'b"},
+        {"folder 'a\"b'", "a\"b"},       {"folder a' 'b", "a b"},
+        {"folder path='x y'", "x y"},    {"folder 'path=x'", "path=x"},
+        {"folder /a/b=c", "/a/b=c"},     {"folder ''", ""},
+        {"folder 'a'\"b\"c", "abc"},     {"folder path=a=b", "a=b"},
+        {"folder 1=2", "1=2"},
     };
     for (size_t i = 0; i < LEAT_COUNT(same); i++) {
         leat_spec *spec = accept(same[i][0]);
@@ -110,21 +114,53 @@ static void test_numbers(void **state) {
     static const struct {
         const char *text;
         int64_t value;
-    } whole[] = {{"0", 0}, {"-1", -1}, {"+7", 7}, {"4KiB", 4096}, {"2MiB", 2 << 20}, {"3GiB", INT64_C(3) << 30}, {"5k", 5000},
-                 {"1M", 1000000}, {"9223372036854775807", INT64_MAX}, {"-2k", -2000}, {"007", 7}};
+    } whole[] = {{"0", 0},       {"-1", -1},        {"+7", 7},
+                 {"4KiB", 4096}, {"2MiB", 2 << 20}, {"3GiB", INT64_C(3) << 30},
+                 {"5k", 5000},   {"1M", 1000000},   {"9223372036854775807", INT64_MAX},
+                 {"-2k", -2000}, {"007", 7}};
     for (size_t i = 0; i < LEAT_COUNT(whole); i++) {
         int64_t got;
         assert_true(leat__parse_int(whole[i].text, &got));
         assert_int_equal(got, whole[i].value);
     }
-    static const char *const no_int[] = {"", "-", "+", "1.5", "1e3", "0x10", "9223372036854775808", "99999999999999999999999", "1 ",
-                                         " 1", "1K", "1kib", "9007199254740993GiB", "--1", "nan", "1_000", "\xd9\xa1"};
+    static const char *const no_int[] = {"",
+                                         "-",
+                                         "+",
+                                         "1.5",
+                                         "1e3",
+                                         "0x10",
+                                         "9223372036854775808",
+                                         "99999999999999999999999",
+                                         "1 ",
+                                         " 1",
+                                         "1K",
+                                         "1kib",
+                                         "9007199254740993GiB",
+                                         "--1",
+                                         "nan",
+                                         "1_000",
+                                         "\xd9\xa1"};
     for (size_t i = 0; i < LEAT_COUNT(no_int); i++) {
         int64_t got;
         if (leat__parse_int(no_int[i], &got)) fail_msg("'%s' is no whole number", no_int[i]);
     }
-    static const char *const exact[] = {"0", "1", "-1", "0.5", "1e-3", ".25", "5.", "1E5", "123456789.125", "0.1", "3.14159", "1e22",
-                                        "2.2250738585072014e-308", "1.7e308", "-0.0", "1e-300", "0.30000000000000004"};
+    static const char *const exact[] = {"0",
+                                        "1",
+                                        "-1",
+                                        "0.5",
+                                        "1e-3",
+                                        ".25",
+                                        "5.",
+                                        "1E5",
+                                        "123456789.125",
+                                        "0.1",
+                                        "3.14159",
+                                        "1e22",
+                                        "2.2250738585072014e-308",
+                                        "1.7e308",
+                                        "-0.0",
+                                        "1e-300",
+                                        "0.30000000000000004"};
     for (size_t i = 0; i < LEAT_COUNT(exact); i++) {
         double got;
         assert_true(leat__parse_number(exact[i], &got));
@@ -134,9 +170,33 @@ static void test_numbers(void **state) {
     double got;
     assert_true(leat__parse_number("1/255", &got) && got == 1.0 / 255);
     assert_true(leat__parse_number("-3/4", &got) && got == -0.75);
-    static const char *const none[] = {"",     "nan",  "inf",  "-inf", "NaN",  "infinity", "1e400", "1/0",  "1/0.0", "/2",
-                                       "1/",   "1/2/3", "e5",  "1e",   "1e+",  "0x1p3",    ".",     "1,5",  "1 /2",  "-",
-                                       "1e309", "1e300/1e-300", "1e200/1e-200", "--1", "1/-2", "1e99999999999", "1.2.3"};
+    static const char *const none[] = {"",
+                                       "nan",
+                                       "inf",
+                                       "-inf",
+                                       "NaN",
+                                       "infinity",
+                                       "1e400",
+                                       "1/0",
+                                       "1/0.0",
+                                       "/2",
+                                       "1/",
+                                       "1/2/3",
+                                       "e5",
+                                       "1e",
+                                       "1e+",
+                                       "0x1p3",
+                                       ".",
+                                       "1,5",
+                                       "1 /2",
+                                       "-",
+                                       "1e309",
+                                       "1e300/1e-300",
+                                       "1e200/1e-200",
+                                       "--1",
+                                       "1/-2",
+                                       "1e99999999999",
+                                       "1.2.3"};
     for (size_t i = 0; i < LEAT_COUNT(none); i++)
         if (leat__parse_number(none[i], &got)) fail_msg("'%s' is no number, but gave %g", none[i], got);
     refuse("synth | cast f32 scale=nan", LEAT_ERR_SYNTAX, 24, "a number");
@@ -149,8 +209,9 @@ static void test_numbers(void **state) {
 static void test_locale(void **state) {
     (void)state;
     static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "nl_NL.UTF-8"};
-    bool found = false;
-    for (size_t i = 0; i < LEAT_COUNT(commas) && !found; i++) found = setlocale(LC_ALL, commas[i]) != NULL;
+    /* Where none of them is installed this is one more test with the plain one. */
+    for (size_t i = 0; i < LEAT_COUNT(commas); i++)
+        if (setlocale(LC_ALL, commas[i])) break;
     leat_spec *spec = accept("synth 8 | cast f32 scale=0.5 | random_brightness 0.25 | batch 2");
     assert_true(arg(spec, 1, "scale")->x == 0.5);
     char text[2000];
@@ -162,7 +223,6 @@ static void test_locale(void **state) {
     leat_pipeline_close(&feed);
     refuse("synth | cast f32 scale=0,5", LEAT_ERR_SYNTAX, 24, "a number");
     setlocale(LC_ALL, "C");
-    if (!found) skip(); /* no such locale is installed */
 }
 
 /* What leat_spec_text gives is read again as the same operations, and its text is then the same. */
@@ -174,15 +234,19 @@ static void test_round_trip(void **state) {
         "folder 'it'\"'\"'s \"quoted\"' | decode | batch 2",
         "folder \"a'b\"'c\"d' | decode",
         "folder '' | decode",
-        "tfrecord 'a b' c=d* 'e=f' \"g'h\" | parse image:bytes 'x=y:int64=3' label:int64=-1 'b c:float[2,3]=0.5' | batch 3",
-        "arrays | reshape x 2 -1 | cast x f16 scale=1/3 offset=-1e-3 | select x y | repeat | take 5 | skip 2 | shard 1/3",
+        "tfrecord 'a b' c=d* 'e=f' \"g'h\" | parse image:bytes 'x=y:int64=3' label:int64=-1 'b "
+        "c:float[2,3]=0.5' | batch 3",
+        "arrays | reshape x 2 -1 | cast x f16 scale=1/3 offset=-1e-3 | select x y | repeat | take 5 | skip 2 "
+        "| shard 1/3",
         "options seed=3 on_error=skip fuse=off | synth | normalize imagenet layout=nchw | batch 1",
         "synth | normalize mean=0.5,0.4,0.3 std=1,2,3 scale=1/255 | batch 8",
     };
     for (size_t i = 0; i < LEAT_COUNT(texts); i++) {
-        leat_spec *spec = texts[i][0] == 't' ? leat_spec_new("tfrecord 'a b' 'c=d*' 'e=f' \"g'h\" | parse image:bytes 'x=y:int64=3'"
-                                                             " label:int64=-1 'b c:float[2,3]=0.5' | batch 3")
-                                             : accept(texts[i]);
+        leat_spec *spec =
+            texts[i][0] == 't'
+                ? leat_spec_new("tfrecord 'a b' 'c=d*' 'e=f' \"g'h\" | parse image:bytes 'x=y:int64=3'"
+                                " label:int64=-1 'b c:float[2,3]=0.5' | batch 3")
+                : accept(texts[i]);
         char once[4000], twice[4000];
         const size_t n = leat_spec_text(spec, once, sizeof once);
         assert_int_equal(n, strlen(once));
@@ -194,7 +258,8 @@ static void test_round_trip(void **state) {
             assert_ptr_equal(spec->use[u].op, again->use[u].op);
             for (int k = 0; k < LEAT_ARGS_MAX && spec->use[u].op->arg[k].name; k++) {
                 const leat__arg_value *a = &spec->use[u].arg[k], *b = &again->use[u].arg[k];
-                if (a->i != b->i || a->x != b->x || a->n != b->n) fail_msg("%s: %s", once, spec->use[u].op->arg[k].name);
+                if (a->i != b->i || a->x != b->x || a->n != b->n)
+                    fail_msg("%s: %s", once, spec->use[u].op->arg[k].name);
                 if (a->text && b->text) assert_string_equal(a->text, b->text);
                 for (int t = 0; t < a->n; t++) assert_string_equal(a->texts[t], b->texts[t]);
             }
@@ -241,8 +306,10 @@ static void test_huge_texts(void **state) {
     (void)state;
     enum { BYTES = 1000000 };
     char *text = malloc(BYTES + 100000);
-    static const char *const patterns[] = {"a ", "'' ", "|", "x=1 ", "\"", "'a'", "synth|", "= ", "take 1|", "a", "1/", "skip 1 | "};
-    static const char *const begins[] = {"", "tfrecord ", "synth | parse ", "synth | reshape ", "synth | select ", "folder "};
+    static const char *const patterns[] = {"a ",     "'' ", "|",       "x=1 ", "\"", "'a'",
+                                           "synth|", "= ",  "take 1|", "a",    "1/", "skip 1 | "};
+    static const char *const begins[] = {
+        "", "tfrecord ", "synth | parse ", "synth | reshape ", "synth | select ", "folder "};
     for (size_t b = 0; b < LEAT_COUNT(begins); b++)
         for (size_t i = 0; i < LEAT_COUNT(patterns); i++) {
             size_t n = (size_t)snprintf(text, 100, "%s", begins[b]);
@@ -274,9 +341,11 @@ static void test_table(void **state) {
         }
         for (size_t k = 0; k < i; k++) assert_string_not_equal(op->name, leat__ops[k].name);
     }
-    static const char *const types[][2] = {{"u8", "uint8"}, {"f32", "float"}, {"f64", "double"}, {"f16", "half"}, {"bytes", "string"}};
+    static const char *const types[][2] = {
+        {"u8", "uint8"}, {"f32", "float"}, {"f64", "double"}, {"f16", "half"}, {"bytes", "string"}};
     for (size_t i = 0; i < LEAT_COUNT(types); i++)
-        assert_int_equal(leat__dtype_find(types[i][0], strlen(types[i][0])), leat__dtype_find(types[i][1], strlen(types[i][1])));
+        assert_int_equal(leat__dtype_find(types[i][0], strlen(types[i][0])),
+                         leat__dtype_find(types[i][1], strlen(types[i][1])));
     assert_int_equal(leat__dtype_find("u8x", 3), -1);
     assert_int_equal(leat__dtype_find("u8x", 2), LEAT_DTYPE_U8);
     assert_int_equal(leat__dtype_find("", 0), -1);
@@ -284,9 +353,11 @@ static void test_table(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reading),  cmocka_unit_test(test_quotes),       cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_locale),       cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_added_pieces), cmocka_unit_test(test_huge_texts), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_reading),      cmocka_unit_test(test_quotes),
+        cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_locale),       cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_added_pieces), cmocka_unit_test(test_huge_texts),
+        cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests_name("spec", tests, begin_files, end_files);
 }

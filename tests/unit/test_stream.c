@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat-test: timeout=120 */
-/* Compressed TFRecords: whatever the order asks of a stream, it gives what the same records give when they are not
- * compressed; and damage costs what it must, and not more. */
+/* Compressed TFRecords: whatever the order asks of a stream, it gives what the same records give when they
+ * are not compressed; and damage costs what it must, and not more. */
 #include "unit/testing.h"
 
 #include "source/source.h"
@@ -23,13 +23,16 @@ static const char *make_shards(const char *name, const char *kinds, int n, size_
 
 static void test_kinds(void **state) {
     (void)state;
-    const tape plain = record_spec(spec_of("tfrecord %s | %s | batch 7", make_shards("plain", "ppp", 50, 12), parse), NULL);
+    const tape plain =
+        record_spec(spec_of("tfrecord %s | %s | batch 7", make_shards("plain", "ppp", 50, 12), parse), NULL);
     assert_int_equal(plain.n_samples, 150);
     static const char *const kinds[] = {"ggg", "zzz", "gzp", "pgp", "ppz"};
     for (size_t i = 0; i < LEAT_COUNT(kinds); i++)
         for (int threads = 0; threads < 4; threads++) {
             const leat_config config = {.n_threads = threads, .synchronous = threads == 0};
-            tape t = record_spec(spec_of("tfrecord %s | %s | batch 7", make_shards("kinds", kinds[i], 50, 12), parse), &config);
+            tape t = record_spec(
+                spec_of("tfrecord %s | %s | batch 7", make_shards("kinds", kinds[i], 50, 12), parse),
+                &config);
             same_tape(&plain, &t, kinds[i]);
             tape_free(&t);
         }
@@ -94,8 +97,10 @@ static void test_chains(void **state) {
                 snprintf(at, sizeof text - n, " | repeat %d", b > 50 ? -1 : 1 + a);
             }
         }
-        const leat_config config = {.n_threads = 1 + round % 3, .n_epochs = 1 + round % 2, .seed = 5, .synchronous = round % 7 == 0};
-        leat_spec *plain = spec_of("tfrecord %s | %s%s | batch %d", in_dir("chain-p/*"), parse, text, 1 + round % 9);
+        const leat_config config = {
+            .n_threads = 1 + round % 3, .n_epochs = 1 + round % 2, .seed = 5, .synchronous = round % 7 == 0};
+        leat_spec *plain =
+            spec_of("tfrecord %s | %s%s | batch %d", in_dir("chain-p/*"), parse, text, 1 + round % 9);
         leat_pipeline *feed = NULL;
         leat_error err;
         const int rc = leat_pipeline_open(&feed, plain, &config, &err);
@@ -104,7 +109,9 @@ static void test_chains(void **state) {
         assert_int_equal(rc, 0);
         tape want = record(feed, 60), got;
         leat_pipeline_close(&feed);
-        feed = open_spec(spec_of("tfrecord %s | %s%s | batch %d", in_dir("chain-g/*"), parse, text, 1 + round % 9), &config);
+        feed = open_spec(
+            spec_of("tfrecord %s | %s%s | batch %d", in_dir("chain-g/*"), parse, text, 1 + round % 9),
+            &config);
         got = record(feed, 60);
         leat_pipeline_close(&feed);
         same_tape(&want, &got, text);
@@ -119,14 +126,22 @@ static void test_length_found_late(void **state) {
     make_shards("late-p", "p", 10, 3);
     make_shards("late-g", "g", 10, 3);
     static const char *const chains[] = {
-        "take 15 | repeat 3 | skip 27",   "take 15 | repeat | shard 1/2 | take 40", "repeat 5 | skip 33", "skip 4 | take 100 | repeat 4 | skip 20",
-        "shuffle 4 | take 12 | repeat 9", "take 3 | repeat 5 | skip 7",             "skip 9 | repeat 3",  "shuffle 1000 | take 2 | repeat 40",
+        "take 15 | repeat 3 | skip 27",
+        "take 15 | repeat | shard 1/2 | take 40",
+        "repeat 5 | skip 33",
+        "skip 4 | take 100 | repeat 4 | skip 20",
+        "shuffle 4 | take 12 | repeat 9",
+        "take 3 | repeat 5 | skip 7",
+        "skip 9 | repeat 3",
+        "shuffle 1000 | take 2 | repeat 40",
     };
     for (size_t i = 0; i < LEAT_COUNT(chains); i++)
         for (int threads = 0; threads < 3; threads++) {
             const leat_config config = {.n_threads = threads, .synchronous = threads == 0};
-            tape want = record_spec(spec_of("tfrecord %s | %s | %s | batch 4", in_dir("late-p/*"), parse, chains[i]), &config);
-            tape got = record_spec(spec_of("tfrecord %s | %s | %s | batch 4", in_dir("late-g/*"), parse, chains[i]), &config);
+            tape want = record_spec(
+                spec_of("tfrecord %s | %s | %s | batch 4", in_dir("late-p/*"), parse, chains[i]), &config);
+            tape got = record_spec(
+                spec_of("tfrecord %s | %s | %s | batch 4", in_dir("late-g/*"), parse, chains[i]), &config);
             same_tape(&want, &got, chains[i]);
             tape_free(&want);
             tape_free(&got);
@@ -147,8 +162,10 @@ static void test_windows_over_windows(void **state) {
     };
     for (size_t i = 0; i < LEAT_COUNT(chains); i++) {
         const leat_config config = {.n_threads = 2, .n_slots = 2};
-        tape want = record_spec(spec_of("tfrecord %s | %s | %s | batch 64", in_dir("windows-p/*"), parse, chains[i]), &config);
-        tape got = record_spec(spec_of("tfrecord %s | %s | %s | batch 64", in_dir("windows-g/*"), parse, chains[i]), &config);
+        tape want = record_spec(
+            spec_of("tfrecord %s | %s | %s | batch 64", in_dir("windows-p/*"), parse, chains[i]), &config);
+        tape got = record_spec(
+            spec_of("tfrecord %s | %s | %s | batch 64", in_dir("windows-g/*"), parse, chains[i]), &config);
         same_tape(&want, &got, chains[i]);
         tape_free(&want);
         tape_free(&got);
@@ -159,7 +176,8 @@ static void test_windows(void **state) {
     (void)state;
     make_shards("window", "g", 100, 3);
     const leat_config config = {.n_epochs = 2};
-    tape t = record_spec(spec_of("tfrecord %s | %s | shuffle 16 | batch 10", in_dir("window/*"), parse), &config);
+    tape t =
+        record_spec(spec_of("tfrecord %s | %s | shuffle 16 | batch 10", in_dir("window/*"), parse), &config);
     assert_int_equal(t.n_samples, 200);
     int moved = 0, differ = 0;
     for (int i = 0; i < 100; i++) {
@@ -174,17 +192,18 @@ static void test_windows(void **state) {
     assert_int_equal(t.n_samples, 100);
     assert_true(t.sample[0] != 0 || t.sample[1] != 1);
     tape_free(&t);
-    refuse_spec(spec_of("tfrecord %s | %s | repeat 3 | shuffle 30 | batch 10", in_dir("window/*"), parse), NULL,
-                LEAT_ERR_UNSUPPORTED, "before repeat");
-    refuse_spec(spec_of("tfrecord %s | %s | shuffle 1000000000000 | batch 10", in_dir("window/*"), parse), NULL, LEAT_ERR_MEMORY,
-                "window");
+    refuse_spec(spec_of("tfrecord %s | %s | repeat 3 | shuffle 30 | batch 10", in_dir("window/*"), parse),
+                NULL, LEAT_ERR_UNSUPPORTED, "before repeat");
+    refuse_spec(spec_of("tfrecord %s | %s | shuffle 1000000000000 | batch 10", in_dir("window/*"), parse),
+                NULL, LEAT_ERR_MEMORY, "window");
     refuse_spec(spec_of("tfrecord %s | batch 10", in_dir("window/*")), NULL, LEAT_ERR_SHAPE, "max_bytes");
 }
 
 static void test_length_becomes_known(void **state) {
     (void)state;
     make_shards("length", "g", 25, 3);
-    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | %s | take 20 | batch 8", in_dir("length/*"), parse), NULL);
+    leat_pipeline *feed =
+        open_spec(spec_of("tfrecord %s | %s | take 20 | batch 8", in_dir("length/*"), parse), NULL);
     leat_pipeline_close(&feed);
     const leat_config config = {.n_epochs = 2, .synchronous = 1};
     feed = open_spec(spec_of("tfrecord %s | %s | batch 8", in_dir("length/*"), parse), &config);
@@ -204,13 +223,15 @@ static void test_nothing_in_it(void **state) {
     leat__buf_append(&empty, "", 1);
     empty.size = 0;
     write_deflated(in_dir("empty.gz"), &empty, GZIP_BITS);
-    tape t = record_spec(spec_of("tfrecord %s | %s | reshape image 3 | batch 8", in_dir("empty.gz"), parse), NULL);
+    tape t =
+        record_spec(spec_of("tfrecord %s | %s | reshape image 3 | batch 8", in_dir("empty.gz"), parse), NULL);
     assert_int_equal(t.rc, LEAT_ERR_NOT_FOUND);
     assert_non_null(strstr(t.message, "no record"));
     tape_free(&t);
     /* Beside others it is a shard without records. */
     make_shards("beside", "g", 5, 3);
-    t = record_spec(spec_of("tfrecord %s %s | %s | batch 8", in_dir("empty.gz"), in_dir("beside/*"), parse), NULL);
+    t = record_spec(spec_of("tfrecord %s %s | %s | batch 8", in_dir("empty.gz"), in_dir("beside/*"), parse),
+                    NULL);
     assert_int_equal(t.n_samples, 5);
     tape_free(&t);
 }
@@ -230,17 +251,17 @@ static void make_damaged(int which) {
     size_t border[31];
     for (int i = 0; i < 30; i++) border[i] = shard.size, add_sample(&shard, i, 100);
     border[30] = shard.size;
-    if (which == 0) shard.data[border[10] + 60] ^= 1;               /* payload */
-    if (which == 1) shard.data[border[10] + 2] ^= 1;                /* length */
+    if (which == 0) shard.data[border[10] + 60] ^= 1; /* payload */
+    if (which == 1) shard.data[border[10] + 2] ^= 1;  /* length */
     if (which == 2) leat__tfrecord_write_header(shard.data + border[10], UINT64_C(1) << 63);
     if (which == 3) leat__tfrecord_write_header(shard.data + border[10], UINT64_MAX);
     if (which == 4) leat__tfrecord_write_header(shard.data + border[10], 100000000);
-    if (which == 5) shard.size = border[20] + 7;                    /* within a header */
-    if (which == 6) shard.size = border[20] + 50;                   /* within a payload */
+    if (which == 5) shard.size = border[20] + 7;  /* within a header */
+    if (which == 6) shard.size = border[20] + 50; /* within a payload */
     packed = deflated(shard.data, shard.size, GZIP_BITS);
     if (which == 7) packed.size = packed.size * 2 / 3;
     if (which == 8) memset(packed.data + packed.size / 2, 0xff, 16);
-    if (which == 9) packed.data[packed.size - 6] ^= 1;              /* the checksum of gzip itself */
+    if (which == 9) packed.data[packed.size - 6] ^= 1; /* the checksum of gzip itself */
     leat__buf_free(&shard);
     write_buf(in_dir("damaged/a"), &packed);
     for (int i = 30; i < 60; i++) add_sample(&shard, i, 100);
@@ -265,8 +286,10 @@ static void test_damage(void **state) {
         make_damaged((int)i);
         tape first = {0};
         for (int threads = 0; threads <= 8; threads = threads ? threads * 2 : 1) {
-            const leat_config config = {.on_error = LEAT_ON_ERROR_SKIP, .n_threads = threads, .synchronous = !threads, .n_epochs = 2};
-            leat_pipeline *feed = open_spec(spec_of("tfrecord %s | %s | batch 7", in_dir("damaged/*"), parse), &config);
+            const leat_config config = {
+                .on_error = LEAT_ON_ERROR_SKIP, .n_threads = threads, .synchronous = !threads, .n_epochs = 2};
+            leat_pipeline *feed =
+                open_spec(spec_of("tfrecord %s | %s | batch 7", in_dir("damaged/*"), parse), &config);
             tape t = record(feed, -1);
             leat_stats stats;
             leat_bad bad;
@@ -276,7 +299,8 @@ static void test_damage(void **state) {
             if (cases[i].kept >= 0) assert_int_equal(t.n_samples, 2 * cases[i].kept);
             else assert_true(IN(2 * 30, t.n_samples, 2 * 60));
             assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
-            if (!strstr(bad.message, cases[i].says) || !strstr(bad.message, "damaged/a")) fail_msg("%s: %s", cases[i].name, bad.message);
+            if (!strstr(bad.message, cases[i].says) || !strstr(bad.message, "damaged/a"))
+                fail_msg("%s: %s", cases[i].name, bad.message);
             assert_int_equal(bad.stage, LEAT_STAGE_READ);
             leat_pipeline_close(&feed);
             if (threads == 0) first = t;
@@ -286,7 +310,8 @@ static void test_damage(void **state) {
         /* Without that policy it is told when its batch is due, and the batches before are whole. */
         tape t = record_spec(spec_of("tfrecord %s | %s | batch 7", in_dir("damaged/*"), parse), NULL);
         assert_int_equal(t.rc, LEAT_ERR_CORRUPT);
-        if (cases[i].kept >= 0) assert_int_equal(t.n_batches, cases[i].kept < 50 || cases[i].kept == 59 ? 1 : 2);
+        if (cases[i].kept >= 0)
+            assert_int_equal(t.n_batches, cases[i].kept < 50 || cases[i].kept == 59 ? 1 : 2);
         assert_non_null(strstr(t.message, cases[i].says));
         tape_free(&t);
     }
@@ -307,8 +332,10 @@ static void test_many_bad(void **state) {
     for (int policy = LEAT_ON_ERROR_SKIP; policy <= LEAT_ON_ERROR_REPLACE; policy++) {
         tape first = {0};
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads * 2 + 2) {
-            const leat_config config = {.on_error = policy, .n_threads = threads, .n_slots = 3, .n_epochs = 2};
-            leat_pipeline *feed = open_spec(spec_of("tfrecord %s | %s | shuffle 50 | batch 16", in_dir("many/*"), parse), &config);
+            const leat_config config = {
+                .on_error = policy, .n_threads = threads, .n_slots = 3, .n_epochs = 2};
+            leat_pipeline *feed = open_spec(
+                spec_of("tfrecord %s | %s | shuffle 50 | batch 16", in_dir("many/*"), parse), &config);
             tape t = record(feed, -1);
             leat_stats stats;
             leat_pipeline_stats(feed, &stats);
@@ -366,7 +393,8 @@ static void test_wake_ups(void **state) {
     make_shards("wake", "g", 4000, 3);
     for (int threads = 1; threads <= 3; threads++) {
         const leat_config config = {.n_threads = threads, .n_slots = 2};
-        leat_pipeline *feed = open_spec(spec_of("tfrecord %s | %s | repeat 3 | batch 4", in_dir("wake/*"), parse), &config);
+        leat_pipeline *feed =
+            open_spec(spec_of("tfrecord %s | %s | repeat 3 | batch 4", in_dir("wake/*"), parse), &config);
         leat_batch batch;
         int n = 0;
         for (; leat_pipeline_next(feed, &batch, NULL) == 0; n++) {
@@ -383,7 +411,8 @@ static void test_changed_meanwhile(void **state) {
     make_shards("changed", "g", 500, 3);
     const leat_config config = {.n_epochs = 3, .n_threads = 2, .n_slots = 2};
     for (int longer = 0; longer < 2; longer++) {
-        leat_pipeline *feed = open_spec(spec_of("tfrecord %s | %s | shuffle 10 | batch 10", in_dir("changed/*"), parse), &config);
+        leat_pipeline *feed = open_spec(
+            spec_of("tfrecord %s | %s | shuffle 10 | batch 10", in_dir("changed/*"), parse), &config);
         tape t = record(feed, 10);
         tape_free(&t);
         leat__buf shard = {0};
@@ -401,12 +430,18 @@ static void test_changed_meanwhile(void **state) {
 int main(void) {
     alarm(100); /* what waits for ever must not take the whole run with it */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_concatenated_members),
-        cmocka_unit_test(test_windows),        cmocka_unit_test(test_length_becomes_known),
-        cmocka_unit_test(test_nothing_in_it),  cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_many_bad),       cmocka_unit_test(test_restore_forgets_bad),
-        cmocka_unit_test(test_wake_ups),       cmocka_unit_test(test_changed_meanwhile),
-        cmocka_unit_test(test_length_found_late), cmocka_unit_test(test_windows_over_windows),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_concatenated_members),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_length_becomes_known),
+        cmocka_unit_test(test_nothing_in_it),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_many_bad),
+        cmocka_unit_test(test_restore_forgets_bad),
+        cmocka_unit_test(test_wake_ups),
+        cmocka_unit_test(test_changed_meanwhile),
+        cmocka_unit_test(test_length_found_late),
+        cmocka_unit_test(test_windows_over_windows),
         cmocka_unit_test(test_chains),
     };
     return cmocka_run_group_tests_name("stream", tests, begin_files, end_files);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan timeout=60 */
+/* fork() while workers run: the child is refused at once and never waits for a lock that nobody will
+ * release; it can open pipelines of its own; the parent does not notice. (The thread sanitizer does not
+ * follow forks of threads.) */
+#include "unit/testing.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+
+#define CHECK(truth) \
+    if (!(truth)) _exit(__LINE__ % 250 + 1)
+
+static void be_the_child(leat_pipeline *feed, leat_batch *held, uint64_t digest, const char *state,
+                         const char *own) {
+    leat_batch batch;
+    leat_error err;
+    leat_stats stats;
+    leat_bad bad;
+    char text[4096];
+    CHECK(leat_pipeline_next(feed, &batch, &err) == LEAT_ERR_FORKED && strstr(err.message, "fork"));
+    CHECK(leat_pipeline_restore(feed, state, &err) == LEAT_ERR_FORKED);
+    CHECK(batch_digest(held) == digest); /* its copy of a batch is good */
+    leat_batch_release(held);
+    CHECK(held->lease == NULL);
+    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_samples(feed);
+    leat_pipeline_length(feed);
+    leat_pipeline_bad(feed, 0, &bad);
+    leat_pipeline_plan(feed, text, sizeof text);
+    leat_pipeline_cancel(feed);
+    leat_pipeline_close(&feed);
+    CHECK(feed == NULL);
+    leat_spec *spec = leat_spec_new(own);
+    CHECK(leat_pipeline_open(&feed, spec, NULL, &err) == 0);
+    int n = 0;
+    while (leat_pipeline_next(feed, &batch, &err) == 0) n += batch.n, leat_batch_release(&batch);
+    CHECK(n == 40);
+    leat_pipeline_close(&feed);
+    leat_spec_free(&spec);
+    _exit(0);
+}
+
+/* The child's exit code, -1 if it had to be killed. */
+static int wait_for(pid_t child) {
+    const uint64_t until = leat__now_ns() + UINT64_C(20000000000);
+    int status;
+    while (leat__now_ns() < until) {
+        if (waitpid(child, &status, WNOHANG) == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 200 + WTERMSIG(status);
+        usleep(2000);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    return -1;
+}
+
+static void check_forks(const char *text, int n_forks) {
+    leat_pipeline *feed =
+        open_spec(spec_of("%s", text), &(leat_config){.n_threads = 3, .n_slots = 3, .n_epochs = -1});
+    char state[1024];
+    assert_true(leat_pipeline_state(feed, state, sizeof state, NULL) > 0);
+    for (int i = 0; i < n_forks; i++) {
+        leat_batch b;
+        leat_error err;
+        if (leat_pipeline_next(feed, &b, &err) != 0) fail_msg("%s", err.message);
+        const uint64_t digest = batch_digest(&b);
+        usleep((useconds_t)(i * 37 % 500));
+        fflush(NULL);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) be_the_child(feed, &b, digest, state, "synth 40 16 16 | batch 8");
+        assert_int_equal(wait_for(child), 0);
+        assert_true(batch_digest(&b) == digest);
+        leat_batch_release(&b);
+    }
+    leat_pipeline_close(&feed);
+}
+
+static void test_synth(void **state) {
+    (void)state;
+    check_forks("synth 1000 24 24 | resize 12 12 | batch 4", 40);
+}
+
+static void test_records(void **state) {
+    (void)state;
+    write_samples(in_dir("a.tfrecord"), 0, 300, 50);
+    char text[600];
+    snprintf(text, sizeof text, "tfrecord %s | shuffle | parse label:int64 row:float[4] | batch 4",
+             in_dir("a.tfrecord"));
+    check_forks(text, 40);
+}
+
+static void test_stream(void **state) {
+    (void)state;
+    leat__buf shard = {0};
+    for (int i = 0; i < 300; i++) add_sample(&shard, i, 50);
+    write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
+    char text[600];
+    snprintf(text, sizeof text, "tfrecord %s | shuffle 20 | parse label:int64 row:float[4] | batch 4",
+             in_dir("a.gz"));
+    check_forks(text, 40);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_synth), cmocka_unit_test(test_records),
+                                       cmocka_unit_test(test_stream)};
+    return cmocka_run_group_tests_name("forked", tests, begin_files, end_files);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-sanitize timeout=60 */
+/* After the first epoch nothing is allocated: not by leat, not by the C library, not by the decoders
+ * behind it. All functions that allocate are replaced by ones that count. (The sanitizers have their own.) */
+#include "unit/testing.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+static atomic_int n_allocations;
+
+void *malloc(size_t n) {
+    atomic_fetch_add(&n_allocations, 1);
+    return __libc_malloc(n);
+}
+void *calloc(size_t n, size_t size) {
+    atomic_fetch_add(&n_allocations, 1);
+    return __libc_calloc(n, size);
+}
+void *realloc(void *block, size_t n) {
+    atomic_fetch_add(&n_allocations, 1);
+    return __libc_realloc(block, n);
+}
+void *memalign(size_t alignment, size_t n) {
+    atomic_fetch_add(&n_allocations, 1);
+    return __libc_memalign(alignment, n);
+}
+void *aligned_alloc(size_t alignment, size_t n) {
+    return memalign(alignment, n);
+}
+int posix_memalign(void **out, size_t alignment, size_t n) {
+    *out = memalign(alignment, n);
+    return *out ? 0 : ENOMEM;
+}
+
+enum { EPOCHS = 6 };
+
+/* Allocations in each epoch, counted where its first batch is handed over. Workers that had nothing to do
+ * in the first one, because it was so short, get a moment to make ready too. */
+static void count_epochs(leat_pipeline *feed, int count[EPOCHS + 1], uint64_t mapped[EPOCHS + 1]) {
+    leat_batch b;
+    leat_error err;
+    int rc, last = n_allocations;
+    uint64_t epoch = 0;
+    while ((rc = leat_pipeline_next(feed, &b, &err)) == 0) {
+        if (b.epoch != epoch) {
+            if (epoch == 0) usleep(100000);
+            const int now = n_allocations;
+            count[epoch] = now - last;
+            mapped[epoch] = memory_held();
+            last = now;
+            epoch = b.epoch;
+        }
+        leat_batch_release(&b);
+    }
+    if (rc < 0) fail_msg("%s", err.message);
+    count[epoch] = n_allocations - last;
+    mapped[epoch] = memory_held();
+}
+
+static void check(leat_spec *spec, int threads) {
+    char text[600];
+    leat_spec_text(spec, text, sizeof text);
+    leat_pipeline *feed = open_spec(
+        spec, &(leat_config){
+                  .n_threads = threads, .synchronous = threads == 0, .n_epochs = EPOCHS, .no_side_files = 1});
+    int count[EPOCHS + 1] = {0};
+    uint64_t mapped[EPOCHS + 1] = {0};
+    count_epochs(feed, count, mapped);
+    leat_pipeline_close(&feed);
+    for (int e = 1; e < EPOCHS; e++)
+        if (count[e] || mapped[e] != mapped[1])
+            fail_msg("%s with %d threads: allocations by epoch %d %d %d %d %d %d", text, threads, count[0],
+                     count[1], count[2], count[3], count[4], count[5]);
+}
+
+static void test_counter(void **state) {
+    (void)state;
+    const int before = n_allocations;
+    void *volatile block = malloc(10);
+    block = realloc(block, 20);
+    free(block);
+    char *volatile copy = strdup("inside of the C library");
+    free(copy);
+    assert_int_equal(n_allocations, before + 3);
+}
+
+/* Pictures of differing sizes and kinds, as one meets them. */
+static void test_photos(void **state) {
+    (void)state;
+    make_dir(in_dir("photos"));
+    for (int i = 0; i < 80; i++) {
+        make_dir(in_dir("photos/%d", i / 20));
+        const int height = 20 + (int)(leat__mix64((uint64_t)i) % 200),
+                  width = 20 + (int)(leat__mix64((uint64_t)i + 1000) % 200);
+        leat__buf bytes = i % 3 == 0 ? make_png(height, width, i % 2 ? 3 : 4, (unsigned)i)
+                                     : make_jpeg(height, width, i % 5 ? 3 : 1, (unsigned)i);
+        write_buf(in_dir("photos/%d/%03d.%s", i / 20, i, i % 3 == 0 ? "png" : "jpg"), &bytes);
+    }
+    for (int threads = 0; threads <= 4; threads++) {
+        check(spec_of("folder %s | shuffle | decode | resize 32 32 | random_flip_left_right | normalize "
+                      "imagenet | batch 8",
+                      in_dir("photos")),
+              threads);
+        check(spec_of("folder %s | decode | resize 30 40 flavour=pil | cast f32 layout=nchw | batch 8",
+                      in_dir("photos")),
+              threads);
+    }
+}
+
+static void test_records(void **state) {
+    (void)state;
+    make_dir(in_dir("records"));
+    for (int i = 0; i < 4; i++) write_samples(in_dir("records/%d", i), i * 100, 100, 768);
+    static const char parse[] = "parse image:bytes label:int64 row:float[*9] | decode_raw u8 | reshape 16 16 "
+                                "3 | cast f32 scale=1/255 | random_brightness 0.2";
+    for (int threads = 0; threads <= 4; threads++) {
+        check(spec_of("tfrecord %s | shuffle | %s | batch 32", in_dir("records/*"), parse), threads);
+        check(spec_of("tfrecord %s | %s | batch 32", in_dir("records/*"), parse), threads);
+    }
+}
+
+static void test_arrays(void **state) {
+    (void)state;
+    static float table[1000][12];
+    const leat_tensor arrays[] = {
+        {.name = "row", .data = table, .dtype = LEAT_DTYPE_F32, .ndim = 2, .shape = {1000, 12}},
+        {.name = "turned",
+         .data = table,
+         .dtype = LEAT_DTYPE_F32,
+         .ndim = 3,
+         .shape = {1000, 3, 4},
+         .stride = {48, 4, 12}},
+    };
+    for (int threads = 0; threads <= 4; threads++) {
+        leat_spec *spec = leat_spec_new(NULL);
+        leat_spec_arrays(spec, arrays, 2);
+        leat_spec_add(spec, "shuffle | cast row f16 | batch 64");
+        check(spec, threads);
+    }
+    for (int threads = 0; threads <= 4; threads++)
+        check(spec_of("synth 200 24 24 | shuffle 50 | random_flip_up_down | batch 16"), threads);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter), cmocka_unit_test(test_photos),
+                                       cmocka_unit_test(test_records), cmocka_unit_test(test_arrays)};
+    return cmocka_run_group_tests_name("noalloc", tests, begin_files, end_files);
+}

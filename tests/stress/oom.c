@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: timeout=120 */
+/* Every allocation of open, some batches, a restore and close fails once: a clean error or, where memory
+ * is only a convenience, the same bytes as ever; never a crash, never a leak. The same for every thread
+ * that cannot be started. */
+#include "unit/testing.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/error.h"
+
+/* ----------------------------------------------------------------------------- threads that fail */
+
+static atomic_int threads_until_failure = -1;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *argument) {
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    if (threads_until_failure >= 0 && atomic_fetch_sub(&threads_until_failure, 1) <= 0) {
+        *thread = (pthread_t)0xdeadbeef; /* what is left there is not defined */
+        threads_until_failure = 0;
+        return EAGAIN;
+    }
+    return real(thread, attr, run, argument);
+}
+
+/* ------------------------------------------------------------------------------------- one attempt */
+
+typedef struct scene {
+    const char *name;
+    char text[700];
+    bool arrays;
+} scene;
+
+static float table[50][3];
+
+static int attempt(const scene *s, const leat_config *config, tape *out, leat_error *err) {
+    *out = (tape){0};
+    leat_spec *spec = leat_spec_new(s->arrays ? NULL : s->text);
+    if (!spec) return leat__fail_memory(err, 0, "a spec");
+    const leat_tensor array = {
+        .name = "row", .data = table, .dtype = LEAT_DTYPE_F32, .ndim = 2, .shape = {50, 3}};
+    if (s->arrays) leat_spec_arrays(spec, &array, 1), leat_spec_add(spec, s->text);
+    char text[3000], state[1024];
+    leat_spec_text(spec, text, sizeof text);
+    leat_pipeline *feed = NULL;
+    int rc = leat_pipeline_open(&feed, spec, config, err);
+    leat_spec_free(&spec);
+    leat_batch b;
+    for (int i = 0; i < 6 && rc == 0; i++) {
+        rc = leat_pipeline_next(feed, &b, err);
+        if (rc == 0) tape_add(out, &b);
+        leat_batch_release(&b);
+        if (i != 2 || rc != 0) continue;
+        rc = leat_pipeline_state(feed, state, sizeof state, err);
+        if (rc > 0) rc = leat_pipeline_restore(feed, state, err);
+    }
+    leat_pipeline_close(&feed);
+    return rc;
+}
+
+static int count_files(void) {
+    int n = 0;
+    for (int fd = 0; fd < 300; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void check_scene(const scene *s, const leat_config *config) {
+    tape want, t;
+    leat_error err;
+    if (attempt(s, config, &want, &err) != 0) fail_msg("%s: %s", s->name, err.message);
+    const uint64_t held = memory_held();
+    const int files = count_files();
+    int failures = 0;
+    for (uint64_t n = 1;; n++) {
+        remove_tree(in_dir("leat")); /* the index is made again every time */
+        leat__mem_fail_at(n);
+        const int rc = attempt(s, config, &t, &err);
+        const uint64_t made = leat__mem_fail_at(0);
+        if (rc != 0) {
+            failures++;
+            if (rc > 0 || strlen(err.message) < 5)
+                fail_msg("%s, allocation %d: %d '%s'", s->name, (int)n, rc, rc < 0 ? err.message : "");
+        } else {
+            same_tail(&want, 0, &t, s->name);
+        }
+        tape_free(&t);
+        if (memory_held() != held)
+            fail_msg("%s, allocation %d: %d bytes stay", s->name, (int)n, (int)(memory_held() - held));
+        assert_int_equal(count_files(), files);
+        if (made < n) break; /* it did not come to the n-th */
+    }
+    assert_true(failures > 5);
+    tape_free(&want);
+}
+
+static scene scenes[] = {
+    {"arrays", "shuffle | cast row f64 | batch 7", true},
+    {"synth",
+     "synth 50 20 20 | shuffle | random_flip_left_right | resize 9 9 | resize 5 5 flavour=pil field=image | "
+     "normalize | batch 7",
+     false},
+    {"folder", "", false},
+    {"tfrecord", "", false},
+    {"stream", "", false},
+};
+
+static int begin(void **state) {
+    if (begin_files(state) != 0) return -1;
+    make_dir(in_dir("photos"));
+    leat__buf shard = {0};
+    for (int i = 0; i < 50; i++) {
+        make_dir(in_dir("photos/%d", i / 20));
+        if (i % 2) write_png(in_dir("photos/%d/%d.png", i / 20, i), 20, 10 + i, (unsigned)i);
+        else write_jpeg(in_dir("photos/%d/%d.jpg", i / 20, i), 20, 10 + i, (unsigned)i);
+        add_sample(&shard, i, 12);
+    }
+    write_file(in_dir("a.tfrecord"), shard.data, shard.size);
+    make_old(in_dir("a.tfrecord"), 100);
+    write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
+    snprintf(scenes[1].text, sizeof scenes[1].text,
+             "synth 50 20 20 | shuffle | random_flip_left_right | resize 9 9 flavour=pil | resize 5 5 | "
+             "normalize | batch 7");
+    snprintf(scenes[2].text, sizeof scenes[2].text, "folder %s | shuffle | decode | resize 8 8 | batch 7",
+             in_dir("photos"));
+    static const char parse[] = "parse image:bytes label:int64 'x:int64[2]=3' row:float[*9] | decode_raw u8 "
+                                "| reshape 2 2 3 | cast f32";
+    snprintf(scenes[3].text, sizeof scenes[3].text, "tfrecord %s | shuffle | %s | batch 7",
+             in_dir("a.tfrecord"), parse);
+    snprintf(scenes[4].text, sizeof scenes[4].text, "tfrecord %s | shuffle 9 | %s | batch 7", in_dir("a.gz"),
+             parse);
+    return 0;
+}
+
+static void test_alone(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LEAT_COUNT(scenes); i++)
+        check_scene(&scenes[i], &(leat_config){.synchronous = 1, .n_slots = 2});
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LEAT_COUNT(scenes); i++)
+        check_scene(&scenes[i], &(leat_config){.n_threads = 2, .n_slots = 3});
+}
+
+static void test_no_threads(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LEAT_COUNT(scenes); i++) {
+        const leat_config config = {.n_threads = 4, .n_slots = 3};
+        tape want, t;
+        leat_error err;
+        assert_int_equal(attempt(&scenes[i], &config, &want, &err), 0);
+        const uint64_t held = memory_held();
+        for (int n = 0; n < 12; n++) {
+            threads_until_failure = n;
+            const int rc = attempt(&scenes[i], &config, &t, &err);
+            threads_until_failure = -1;
+            if (rc == 0) same_tail(&want, 0, &t, scenes[i].name); /* fewer are enough */
+            else if (rc != LEAT_ERR_THREAD) fail_msg("%s: %s", scenes[i].name, err.message);
+            if (n == 0) assert_int_equal(rc, LEAT_ERR_THREAD);
+            if (n == 11) assert_int_equal(rc, 0);
+            tape_free(&t);
+            assert_int_equal(memory_held(), held);
+        }
+        tape_free(&want);
+    }
+}
+
+int main(void) {
+    alarm(110);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_no_threads)};
+    return cmocka_run_group_tests_name("oom", tests, begin, end_files);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: timeout=120 */
+/* Random pipelines, interrupted at random places again and again, each time continued from the saved state
+ * with other threads, slots and delays: together they give what one uninterrupted run gives. */
+#include "unit/testing.h"
+
+enum { RUNS = 300, BATCHES_MAX = 50 };
+
+static char base[6][700];
+
+static int begin(void **state) {
+    if (begin_files(state) != 0) return -1;
+    make_dir(in_dir("photos"));
+    leat__buf shard = {0}, bad = {0};
+    for (int i = 0; i < 37; i++) {
+        make_dir(in_dir("photos/%d", i / 20));
+        if (i % 2) write_png(in_dir("photos/%d/%d.png", i / 20, i), 9, 9, (unsigned)i);
+        else write_jpeg(in_dir("photos/%d/%d.jpg", i / 20, i), 9, 9, (unsigned)i);
+        add_sample(&shard, i, 27);
+        const size_t at = bad.size;
+        add_sample(&bad, i, 27);
+        if (i % 8 == 1) bad.data[at + 35] ^= 1;
+    }
+    write_file(in_dir("a.tfrecord"), shard.data, shard.size);
+    write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
+    write_file(in_dir("bad.tfrecord"), bad.data, bad.size);
+    write_deflated(in_dir("bad.gz"), &bad, ZLIB_BITS);
+    static const char parse[] = "parse image:bytes label:int64 row:float[*9] | decode_raw u8 | reshape 3 3 3";
+    snprintf(base[0], sizeof base[0], "synth 37 9 9");
+    snprintf(base[1], sizeof base[1], "folder %s | decode", in_dir("photos"));
+    snprintf(base[2], sizeof base[2], "tfrecord %s | %s", in_dir("a.tfrecord"), parse);
+    snprintf(base[3], sizeof base[3], "tfrecord %s | %s", in_dir("a.gz"), parse);
+    snprintf(base[4], sizeof base[4], "options on_error=skip | tfrecord %s | %s", in_dir("bad.tfrecord"),
+             parse);
+    snprintf(base[5], sizeof base[5], "options on_error=replace | tfrecord %s | %s", in_dir("bad.gz"), parse);
+    return 0;
+}
+
+static void random_text(char *out, size_t cap, leat__rng *rng) {
+    static const char *const images[] = {
+        "random_flip_left_right", "random_brightness 0.3", "resize 5 6",
+        "random_resized_crop 5",  "random_crop 2 3",       "cast f32 scale=1/255"};
+    const int source = (int)leat__rng_below(rng, 6);
+    bool repeated = false, pictured = false;
+    size_t n = (size_t)snprintf(out, cap, "%s", base[source]);
+    for (int i = (int)leat__rng_below(rng, 5); i > 0; i--) {
+        const int a = (int)leat__rng_below(rng, 3), b = (int)leat__rng_below(rng, 30);
+        switch (leat__rng_below(rng, 6)) {
+        case 0:
+            if (!repeated) n += (size_t)snprintf(out + n, cap - n, " | shuffle %d seed=%d", 1 + b, a);
+            break;
+        case 1: n += (size_t)snprintf(out + n, cap - n, " | take %d", 10 + 3 * b); break;
+        case 2: n += (size_t)snprintf(out + n, cap - n, " | skip %d", b / 4); break;
+        case 3: n += (size_t)snprintf(out + n, cap - n, " | shard %d/%d", a, a + 1 + b % 2); break;
+        case 4:
+            repeated = true;
+            n += (size_t)snprintf(out + n, cap - n, " | repeat %d", b % 4 ? 1 + a : -1);
+            break;
+        default:
+            if (pictured) break;
+            pictured = true;
+            n +=
+                (size_t)snprintf(out + n, cap - n, " | %s", images[leat__rng_below(rng, LEAT_COUNT(images))]);
+        }
+    }
+    snprintf(out + n, cap - n, " | batch %d%s%s", 1 + (int)leat__rng_below(rng, 9),
+             leat__rng_below(rng, 3) ? "" : " drop_remainder=true",
+             leat__rng_below(rng, 3) ? "" : " | repeat 2");
+}
+
+static leat_pipeline *open_some(const char *text, leat__rng *rng, int n_epochs) {
+    const leat_config config = {.n_threads = 1 + (int)leat__rng_below(rng, 4),
+                                .synchronous = leat__rng_below(rng, 5) == 0,
+                                .n_slots = leat__rng_below(rng, 2) ? 0 : 2 + (int)leat__rng_below(rng, 5),
+                                .n_epochs = n_epochs,
+                                .tune = leat__rng_below(rng, 2) ? -1 : 0};
+    leat_spec *spec = leat_spec_new(text);
+    leat_pipeline *feed = NULL;
+    leat_error err;
+    const int rc = leat_pipeline_open(&feed, spec, &config, &err);
+    leat_spec_free(&spec);
+    if (rc == LEAT_ERR_NOT_FOUND && strstr(err.message, "no sample is left")) return NULL;
+    if (rc != 0) fail_msg("%s: %s", text, err.message);
+    return feed;
+}
+
+static void test_resume(void **state) {
+    (void)state;
+    for (uint64_t run = 0; run < RUNS; run++) {
+        leat__rng rng = leat__rng_at(20, run, 0, 0);
+        char text[2000], saved[1024];
+        random_text(text, sizeof text, &rng);
+        if (run % 10 == 0)
+            setenv("LEAT_STALL", run % 20 ? "0" : "300", 1); /* now and then tasks are held up by chance */
+        const int n_epochs = 1 + (int)leat__rng_below(&rng, 3);
+        leat_pipeline *feed = open_some(text, &rng, n_epochs);
+        if (!feed) continue;
+        tape want = record(feed, BATCHES_MAX), got = {0};
+        leat_pipeline_close(&feed);
+        /* A stream takes replacements from the same batch, where there may be none. */
+        if (want.rc < 0 && !strstr(want.message, "no usable sample")) fail_msg("%s: %s", text, want.message);
+        for (int part = 0; got.n_batches < want.n_batches; part++) {
+            feed = open_some(text, &rng, n_epochs);
+            leat_error err;
+            if (part > 0 && leat_pipeline_restore(feed, saved, &err) != 0)
+                fail_msg("%s: %s", text, err.message);
+            leat_batch b;
+            for (int n = (int)leat__rng_below(&rng, 12); n >= 0 && got.n_batches < want.n_batches; n--) {
+                if (leat_pipeline_next(feed, &b, &err) != 0)
+                    fail_msg("%s: it ends after %d batches", text, got.n_batches);
+                tape_add(&got, &b);
+                leat_batch_release(&b);
+            }
+            assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+            leat_pipeline_close(&feed);
+        }
+        got.rc = want.rc;
+        same_tail(&want, 0, &got, text);
+        tape_free(&want);
+        tape_free(&got);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_resume)};
+    return cmocka_run_group_tests_name("resume", tests, begin, end_files);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: timeout=180 */
+/* State: saved at every step of a run, restored into the same and into another pipeline, and everything
+ * after it comes out byte for byte; and the state of something else is refused with the difference. */
+#include "unit/testing.h"
+
+enum { STATES = 200 };
+
+typedef struct source { /* text of a source with its sample operations, and memory for arrays */
+    const char *name, *text;
+    bool arrays;
+} source;
+
+static uint8_t pixels[23][4][5][3];
+static int64_t labels[23];
+
+static leat_spec *make_spec(const source *s, const char *order) {
+    leat_spec *spec;
+    if (s->arrays) {
+        const leat_tensor arrays[] = {
+            {.name = "image", .data = pixels, .dtype = LEAT_DTYPE_U8, .ndim = 4, .shape = {23, 4, 5, 3}},
+            {.name = "label", .data = labels, .dtype = LEAT_DTYPE_I64, .ndim = 1, .shape = {23}}};
+        spec = leat_spec_new(NULL);
+        leat_spec_arrays(spec, arrays, 2);
+        leat_spec_add(spec, s->text);
+    } else spec = spec_of("%s", s->text);
+    leat_spec_add(spec, order);
+    return spec;
+}
+
+/* Runs to the end (at most 40 batches) and saves the state before every batch. */
+static tape run_and_save(leat_pipeline *feed, char (*states)[1024]) {
+    tape t = {0};
+    leat_batch b;
+    leat_error err;
+    for (;;) {
+        const int n = leat_pipeline_state(feed, states[t.n_batches], 1024, &err);
+        assert_true(n > 0 && n < 1024 && (size_t)n == strlen(states[t.n_batches]));
+        if (t.n_batches == 40 || (t.rc = leat_pipeline_next(feed, &b, &err)) != 0) break;
+        tape_add(&t, &b);
+        leat_batch_release(&b);
+    }
+    if (t.rc < 0) fail_msg("%s", err.message);
+    return t;
+}
+
+static void check_resume(const source *s, const char *order, int n_epochs) {
+    static char states[STATES][1024];
+    char what[300];
+    snprintf(what, sizeof what, "%s | %s", s->name, order);
+    leat_pipeline *feed =
+        open_spec(make_spec(s, order), &(leat_config){.n_threads = 2, .n_epochs = n_epochs, .n_slots = 3});
+    tape all = run_and_save(feed, states);
+    /* In the same pipeline, wherever it is, in any order of places. */
+    for (int i = all.n_batches; i >= 0; i -= 3) {
+        leat_error err;
+        if (leat_pipeline_restore(feed, states[i], &err) != 0) fail_msg("%s: %s", what, err.message);
+        tape t = record(feed, i % 2 ? 2 : all.n_batches - i + (all.rc == LEAT_END));
+        if (i % 2 == 0) same_tail(&all, i, &t, what);
+        tape_free(&t);
+    }
+    leat_pipeline_close(&feed);
+    /* In a new one, with other threads and slots. */
+    for (int i = 0; i <= all.n_batches; i++) {
+        const leat_config config = {
+            .n_threads = 1 + i % 3, .synchronous = i % 4 == 3, .n_epochs = n_epochs, .n_slots = 2 + i % 5};
+        leat_error err;
+        feed = open_spec(make_spec(s, order), &config);
+        if (i % 3 == 1) { /* it may have begun already */
+            tape begun = record(feed, i % 5);
+            tape_free(&begun);
+        }
+        if (leat_pipeline_restore(feed, states[i], &err) != 0) fail_msg("%s: %s", what, err.message);
+        char again[1024];
+        assert_true(leat_pipeline_state(feed, again, sizeof again, &err) > 0);
+        assert_string_equal(again, states[i]);
+        tape t = record(feed, all.n_batches - i + (all.rc == LEAT_END));
+        same_tail(&all, i, &t, what);
+        tape_free(&t);
+        leat_pipeline_close(&feed);
+    }
+    tape_free(&all);
+}
+
+static char folder_text[600], record_text[600], stream_text[600], damaged_text[600];
+
+static int begin_state(void **state) {
+    if (begin_files(state) != 0) return -1;
+    for (int i = 0; i < 23 * 60; i++) (&pixels[0][0][0][0])[i] = (uint8_t)(i * 13);
+    for (int i = 0; i < 23; i++) labels[i] = i;
+    make_dir(in_dir("photos"));
+    leat__buf shard = {0}, bad = {0};
+    for (int i = 0; i < 23; i++) {
+        make_dir(in_dir("photos/%d", i / 10));
+        write_png(in_dir("photos/%d/%02d.png", i / 10, i), 6, 7, (unsigned)i);
+        add_sample(&shard, i, 12);
+        const size_t at = bad.size;
+        add_sample(&bad, i, 12);
+        if (i % 5 == 2) bad.data[at + 40] ^= 1;
+    }
+    write_file(in_dir("a.tfrecord"), shard.data, shard.size);
+    write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
+    write_deflated(in_dir("bad.gz"), &bad, GZIP_BITS);
+    static const char parse[] =
+        "parse image:bytes label:int64 row:float[4] | decode_raw u8 | reshape 2 2 3 | random_brightness 0.4";
+    snprintf(folder_text, sizeof folder_text,
+             "folder %s | decode | random_flip_left_right | random_brightness 0.3", in_dir("photos"));
+    snprintf(record_text, sizeof record_text, "tfrecord %s | %s", in_dir("a.tfrecord"), parse);
+    snprintf(stream_text, sizeof stream_text, "tfrecord %s | %s", in_dir("a.gz"), parse);
+    snprintf(damaged_text, sizeof damaged_text, "options on_error=skip | tfrecord %s | %s", in_dir("bad.gz"),
+             parse);
+    return 0;
+}
+
+static const source sources[] = {
+    {"arrays", "random_flip_up_down | random_brightness 0.4", true},
+    {"synth", "synth 23 6 7 | random_flip_left_right | cast f32 scale=1/255 | random_brightness 0.2", false},
+    {"folder", folder_text, false},
+    {"tfrecord", record_text, false},
+    {"stream", stream_text, false},
+    {"damaged stream", damaged_text, false},
+};
+
+static void test_resume(void **state) {
+    (void)state;
+    static const char *const orders[] = {
+        "batch 4",
+        "shuffle 6 seed=4 | batch 4",
+        "shuffle 8 | repeat 2 | batch 5 drop_remainder=true",
+        "skip 3 | take 11 | shuffle 4 | repeat | batch 4",
+        "shard 1/2 | shuffle 5 | batch 3 | repeat 2",
+        "take 40 | repeat 3 | skip 25 | batch 4 | prefetch 2",
+        "shuffle 5 | batch 4 | skip 1 | take 3",
+    };
+    for (size_t i = 0; i < LEAT_COUNT(sources); i++)
+        for (size_t k = 0; k < LEAT_COUNT(orders); k++) check_resume(&sources[i], orders[k], k % 2 ? 2 : 1);
+    check_resume(&sources[1], "shuffle | batch 4", 3);
+    check_resume(&sources[2], "shuffle | repeat | batch 4", -1);
+}
+
+/* ---------------------------------------------------------------------------------------- refusals */
+
+static void save(const char *text, char state[1024]) {
+    leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    tape t = record(feed, 2);
+    tape_free(&t);
+    assert_true(leat_pipeline_state(feed, state, 1024, NULL) > 0);
+    leat_pipeline_close(&feed);
+}
+
+static void refuse_state(const char *text, const char *state, const char *part) {
+    leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    tape before = record(feed, 1), after;
+    leat_error err;
+    const int rc = leat_pipeline_restore(feed, state, &err);
+    if (rc != LEAT_ERR_STATE || !strstr(err.message, part))
+        fail_msg("%s: %s: %s", text, leat_error_name(rc), err.message);
+    after = record(feed, 1); /* and the pipeline goes on as if nothing had been asked */
+    assert_int_equal(after.rc, 0);
+    assert_true(after.digest[0] != before.digest[0]);
+    tape_free(&before);
+    tape_free(&after);
+    leat_pipeline_close(&feed);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    char s[1024];
+    save("synth 100 8 6 | shuffle seed=3 | batch 4", s);
+    refuse_state("synth 100 8 6 | shuffle seed=3 | batch 5", s, "batch size=4");
+    refuse_state("synth 100 8 6 | shuffle seed=4 | batch 4", s, "seed=3");
+    refuse_state("synth 100 8 6 | batch 4", s, "shuffle");
+    refuse_state("synth 100 8 6 | shuffle seed=3 | batch 4 | options seed=9", s,
+                 "seed 0, this pipeline has seed 9");
+    refuse_state("synth 101 8 6 | shuffle seed=3 | batch 4", s, "other data");
+    refuse_state("synth 100 6 8 | shuffle seed=3 | batch 4", s, "other data");
+    refuse_state("synth 100 8 6 | shuffle seed=3 | batch 4 | options on_error=skip", s, "on_error");
+    refuse_state("synth 100 8 6 | shuffle seed=3 | batch 4 | options accuracy=fast", s, "accuracy");
+    /* What changes no byte changes nothing here. */
+    leat_pipeline *feed =
+        open_spec(spec_of("synth 100 8 6|shuffle 0 seed=3|batch size=4|prefetch 7|options fuse=off"), NULL);
+    assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
+    leat_pipeline_close(&feed);
+
+    char text[700];
+    snprintf(text, sizeof text, "%s | batch 4", folder_text);
+    save(text, s);
+    write_png(in_dir("photos/0/zzz.png"), 6, 7, 99);
+    refuse_state(text, s, "files were added, removed or changed");
+    unlink(in_dir("photos/0/zzz.png"));
+    feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
+    leat_pipeline_close(&feed);
+    /* The same data at another place is the same data. */
+    assert_int_equal(rename(in_dir("photos"), in_dir("moved")), 0);
+    feed = open_spec(spec_of("folder %s | decode | random_flip_left_right | random_brightness 0.3 | batch 4",
+                             in_dir("moved")),
+                     NULL);
+    assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
+    leat_pipeline_close(&feed);
+    assert_int_equal(rename(in_dir("moved"), in_dir("photos")), 0);
+}
+
+static void test_damaged_states(void **state) {
+    (void)state;
+    static const char text[] = "synth 100 4 4 | shuffle | batch 4";
+    char s[1024], cut[1024];
+    save(text, s);
+    refuse_state(text, "", "not the state");
+    refuse_state(text, "leat-state 1", "not the state");
+    refuse_state(text, "leat-state 2 epoch=0", "not the state");
+    for (size_t n = 0; n < strlen(s) && s[n] != '|'; n += 3) { /* cut anywhere before the text: refused */
+        snprintf(cut, sizeof cut, "%.*s", (int)n, s);
+        if (strstr(cut, " text=")) break;
+        refuse_state(text, cut, "");
+    }
+    static const char *const numbers[] = {
+        "-1", "101", "18446744073709551615", "99999999999999999999999", "x", "0x10", ""};
+    for (size_t i = 0; i < LEAT_COUNT(numbers); i++) {
+        const char *at = strstr(s, " position="), *end = strchr(at + 1, ' ');
+        snprintf(cut, sizeof cut, "%.*s position=%s%s", (int)(at - s), s, numbers[i], end);
+        refuse_state(text, cut, "");
+    }
+    leat_pipeline *feed = open_spec(spec_of("%s", text), NULL);
+    /* Any epoch is fine: one past the end is the end. */
+    const char *rest = strstr(s, " position=");
+    snprintf(cut, sizeof cut, "leat-state 1 epoch=18446744073709551615%s", rest);
+    assert_int_equal(leat_pipeline_restore(feed, cut, NULL), 0);
+    leat_batch b;
+    assert_int_equal(leat_pipeline_next(feed, &b, NULL), LEAT_END);
+    leat_error err;
+    assert_int_equal(leat_pipeline_state(feed, cut, 10, &err), LEAT_ERR_LIMIT);
+    assert_int_equal(leat_pipeline_restore(feed, NULL, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_pipeline_state(NULL, cut, 10, &err), LEAT_ERR_ARGUMENT);
+    leat_pipeline_close(&feed);
+    /* Bits flipped anywhere: accepted or refused, never worse. */
+    leat__rng rng = leat__rng_at(1, 0, 0, 0);
+    feed = open_spec(
+        spec_of("tfrecord %s | parse label:int64 | take 9 | repeat 4 | batch 4 | options on_error=skip",
+                in_dir("bad.gz")),
+        NULL);
+    assert_true(leat_pipeline_state(feed, s, sizeof s, NULL) > 0);
+    for (int i = 0; i < 400; i++) {
+        memcpy(cut, s, sizeof cut);
+        for (int k = 0; k < 2; k++) {
+            char *c = &cut[leat__rng_below(&rng, strlen(s))];
+            *c = *c >= '0' && *c <= '9' ? (char)('0' + leat__rng_below(&rng, 10))
+                                        : (char)(*c ^ (1 << leat__rng_below(&rng, 7)));
+        }
+        cut[sizeof cut - 1] = 0;
+        if (leat_pipeline_restore(feed, cut, NULL) != 0) continue;
+        tape t = record(feed, 3);
+        tape_free(&t);
+    }
+    leat_pipeline_close(&feed);
+}
+
+/* Held batches stay valid while the pipeline moves elsewhere. */
+static void test_restore_with_leases(void **state) {
+    (void)state;
+    leat_pipeline *feed = open_spec(spec_of("synth 100 8 8 | batch 5"), &(leat_config){.n_slots = 4});
+    char s[1024];
+    leat_batch held, b;
+    assert_true(leat_pipeline_state(feed, s, sizeof s, NULL) > 0);
+    assert_int_equal(leat_pipeline_next(feed, &held, NULL), 0);
+    const uint64_t digest = batch_digest(&held);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
+        assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+        assert_true(batch_digest(&b) == digest && b.tensor[0].data != held.tensor[0].data);
+        leat_batch_release(&b);
+    }
+    assert_true(batch_digest(&held) == digest);
+    leat_batch_release(&held);
+    leat_pipeline_close(&feed);
+}
+
+/* A failure that stays is left behind by going elsewhere, and met again. */
+static void test_restore_after_failure(void **state) {
+    (void)state;
+    leat__buf shard = {0};
+    for (int i = 0; i < 40; i++) {
+        const size_t at = shard.size;
+        add_sample(&shard, i, 12);
+        if (i == 22) shard.data[at + 40] ^= 1;
+    }
+    write_file(in_dir("one-bad.tfrecord"), shard.data, shard.size);
+    write_deflated(in_dir("one-bad.gz"), &shard, GZIP_BITS);
+    for (int k = 0; k < 2; k++) {
+        leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse label:int64 | batch 5",
+                                                in_dir(k ? "one-bad.gz" : "one-bad.tfrecord")),
+                                        NULL);
+        char s[1024], failed[1024];
+        assert_true(leat_pipeline_state(feed, s, sizeof s, NULL) > 0);
+        tape first = record(feed, -1), t;
+        assert_true(first.rc == LEAT_ERR_CORRUPT && first.n_batches == 4);
+        assert_true(leat_pipeline_state(feed, failed, sizeof failed, NULL) > 0);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
+            t = record(feed, -1);
+            same_tape(&first, &t, "again");
+            tape_free(&t);
+            assert_int_equal(leat_pipeline_restore(feed, failed, NULL), 0);
+            t = record(feed, -1);
+            assert_true(t.n_batches == 0 && t.rc == LEAT_ERR_CORRUPT);
+            tape_free(&t);
+        }
+        leat_pipeline_close(&feed);
+        tape_free(&first);
+    }
+}
+
+int main(void) {
+    alarm(170);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damaged_states),
+        cmocka_unit_test(test_restore_with_leases),
+        cmocka_unit_test(test_restore_after_failure),
+    };
+    return cmocka_run_group_tests_name("state", tests, begin_state, end_files);
+}
