@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 #include "base/cpu.h"
 #include "format/crc32c.h"
 

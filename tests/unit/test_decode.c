@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* What all codecs share: detection, limits, orientation, the life of a decoder, and any bytes at all. */
 #include "test_decode_inputs.h"
 

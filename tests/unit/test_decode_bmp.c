@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* BMP: files built byte by byte. */
 #include "test_decode_inputs.h"
 

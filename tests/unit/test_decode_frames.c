@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* WebP and GIF: the formats with frames on a canvas. */
 #include "test_decode_inputs.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* JPEG: the pixels of the plain libjpeg loop, and a clear no to everything damaged. */
 #include "test_decode_inputs.h"
 

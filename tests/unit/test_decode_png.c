@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* PNG: every colour type and depth, plain and interlaced, against values computed from the raw samples. */
 #include "test_decode_inputs.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* A part of a picture is byte for byte what cutting it out of the whole gives: every place of small pictures, many of
  * larger ones, for every kind of JPEG that libjpeg treats in its own way. */
 #include <setjmp.h>

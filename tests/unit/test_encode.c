@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* What is encoded decodes to what it was: exactly for PNG, nearly for JPEG. */
 #include <setjmp.h>
 #include <stdarg.h>

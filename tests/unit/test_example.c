@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* Examples are put together byte by byte here, from the inside out, so that every odd form can be made. */
 #include "format/example.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* Resizing against what Pillow and TensorFlow themselves made of the same pictures. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* base/maths against the C library: near it everywhere, and the same bits as recorded here on every machine. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* order/: permutations that miss nothing and favour nobody, and chains of verbs against a list that is
  * really cut, repeated and shuffled. */
 #include "unit/testing.h"

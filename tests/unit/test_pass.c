@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* The fused pass against naive code that computes one output value at a time from the definition. */
 #include <math.h>
 #include <setjmp.h>

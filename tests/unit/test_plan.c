@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* Plans: what is refused and with which words, what a batch will hold, and that fusing changes no byte. */
 #include "unit/testing.h"
 

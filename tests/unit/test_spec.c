@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-tsan */
 /* Pipeline text: how it is read, what is said when it cannot be, and that its normal form means the same. */
 #include "unit/testing.h"
 
