@@ -157,7 +157,8 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
     void *data;
     int dtype; /* LEAT_DTYPE_*                                                      */
     int ndim;
-    int64_t shape[LEAT_NDIM_MAX];  /* shape[0] is the batch; for ragged fields the number of values     */
+    /* shape[0] is the batch; of a ragged field the number of values, or what a caller gives: of slices. */
+    int64_t shape[LEAT_NDIM_MAX];
     int64_t stride[LEAT_NDIM_MAX]; /* in bytes; all zero in what a caller gives = contiguous            */
     const int64_t *offsets;        /* ragged: sample i has values [offsets[i], offsets[i+1]); else NULL */
 } leat_tensor;

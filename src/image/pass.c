@@ -6,7 +6,7 @@
 #include "image/pass_job.h"
 
 #define CHUNK_VALUES 3072 /* between two sweeps: 12 KiB of floats stay in the first cache */
-#define BLOCK_BYTES 16384 /* rows that are mirrored or looked up before they are stored together */
+#define BLOCK_BYTES 3072  /* rows that are mirrored or looked up before they are stored together */
 
 const leat__chain leat__no_chain;
 
