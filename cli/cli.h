@@ -22,7 +22,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index,
-    cli_synth, cli_pack;
+    cli_synth, cli_pack, cli_view, cli_compare;
 
 /* opts.c: one table of options a verb, read with getopt_long. */
 typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;
@@ -48,6 +48,17 @@ typedef struct cli_feed_options {
 int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n);
 /* CLI_OK, or CLI_USAGE after a message. */
 int cli_feed_config(const cli_feed_options *o, leat_config *config);
+
+/* The options of verbs that look through data without a pipeline: threads, cache-dir, no-side-files, quiet. */
+typedef struct cli_tool_options {
+    int64_t threads;
+    const char *cache_dir;
+    bool no_side_files, quiet;
+} cli_tool_options;
+#define CLI_TOOL_OPTIONS 4
+int cli_tool_table(cli_tool_options *o, cli_opt *opts, int n);
+/* With a cli_progress for the callbacks. */
+leat_tool_config cli_tool_config(const cli_tool_options *o, void *progress);
 
 /* "leat run: " and a message to stderr; returns code. */
 int cli_fail(const char *verb, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

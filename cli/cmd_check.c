@@ -96,28 +96,20 @@ static int check_paths(const char *const *paths, int n, check_output *out, const
 }
 
 static int run(int argc, char **argv) {
-    bool json = false, no_side_files = false, quiet = false, null = false;
-    int64_t threads = 0;
-    const char *cache_dir = NULL;
-    const cli_opt opts[] = {
+    bool json = false, null = false;
+    cli_tool_options tool = {0};
+    cli_opt opts[CLI_TOOL_OPTIONS + 3] = {
         {"json", 0, CLI_FLAG, &json, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0},
         {"null", '0', CLI_FLAG, &null, 0, 0},
-        {"threads", 't', CLI_INT, &threads, 0, 256},
-        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0},
-        {"no-side-files", 0, CLI_FLAG, &no_side_files, 0, 0},
-        {0},
     };
+    cli_tool_table(&tool, opts, 2);
     const int rc = cli_options(&cli_check, opts, &argc, &argv);
     if (rc) return rc < 0 ? CLI_OK : rc;
     if (argc < 1) return cli_fail("check", CLI_USAGE, "which path? 'leat check --help' shows an example");
-    check_output out = {.json = json, .quiet = quiet || null, .end = null ? 0 : '\n'};
-    const leat_tool_config config = {.n_threads = (int)threads,
-                                     .cache_dir = cache_dir,
-                                     .no_side_files = no_side_files,
-                                     .log = on_log,
-                                     .progress = on_progress,
-                                     .user = &out};
+    check_output out = {.json = json, .quiet = tool.quiet || null, .end = null ? 0 : '\n'};
+    leat_tool_config config = cli_tool_config(&tool, &out);
+    config.log = on_log;
+    config.progress = on_progress;
     return check_paths((const char *const *)argv, argc, &out, &config);
 }
 

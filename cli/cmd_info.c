@@ -149,19 +149,15 @@ static void print_json(const leat_info *info, const char *path) {
 }
 
 static int run(int argc, char **argv) {
-    bool all = false, json = false, no_side_files = false, quiet = false;
-    int64_t look_at = 0, threads = 0;
-    const char *cache_dir = NULL;
-    const cli_opt opts[] = {
+    bool all = false, json = false;
+    int64_t look_at = 0;
+    cli_tool_options tool = {0};
+    cli_opt opts[CLI_TOOL_OPTIONS + 4] = {
         {"all", 'a', CLI_FLAG, &all, 0, 0},
         {"look-at", 0, CLI_INT, &look_at, -1, INT64_MAX},
-        {"threads", 't', CLI_INT, &threads, 0, 256},
-        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0},
-        {"no-side-files", 0, CLI_FLAG, &no_side_files, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0},
         {"json", 0, CLI_FLAG, &json, 0, 0},
-        {0},
     };
+    cli_tool_table(&tool, opts, 3);
     const int rc = cli_options(&cli_info, opts, &argc, &argv);
     if (rc) return rc < 0 ? CLI_OK : rc;
     if (argc != 1)
@@ -170,13 +166,8 @@ static int run(int argc, char **argv) {
                                   : "one path at a time; put a pattern in quotes");
     cli_progress progress;
     cli_catch_signals();
-    cli_progress_begin(&progress, "looking", "", 0, quiet);
-    const leat_tool_config config = {.n_threads = (int)threads,
-                                     .cache_dir = cache_dir,
-                                     .no_side_files = no_side_files,
-                                     .log = cli_on_log,
-                                     .progress = cli_on_progress,
-                                     .user = &progress};
+    cli_progress_begin(&progress, "looking", "", 0, tool.quiet);
+    const leat_tool_config config = cli_tool_config(&tool, &progress);
     leat_info info;
     leat_error err;
     const int failed = leat_info_read(&info, argv[0], look_at, &config, &err);

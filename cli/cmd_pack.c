@@ -68,10 +68,11 @@ static void print_report(const packed *p) {
 static int run(int argc, char **argv) {
     packed p = {0};
     leat_pack_config *pack = &p.pack;
-    int64_t quality = 0, shards = 0, shard_mb = 0, seed = 0, threads = 0;
-    const char *size = NULL, *on_error = "raise", *cache_dir = NULL;
-    bool raw = false, shuffle = false, force = false, quiet = false, no_side_files = false;
-    const cli_opt opts[] = {
+    int64_t quality = 0, shards = 0, shard_mb = 0, seed = 0;
+    const char *size = NULL, *on_error = "raise";
+    bool raw = false, shuffle = false, force = false;
+    cli_tool_options tool = {0};
+    cli_opt opts[CLI_TOOL_OPTIONS + 13] = {
         {"size", 0, CLI_TEXT, &size, 0, 0},
         {"raw", 0, CLI_FLAG, &raw, 0, 0},
         {"quality", 0, CLI_INT, &quality, 1, 100},
@@ -83,13 +84,9 @@ static int run(int argc, char **argv) {
         {"shuffle", 0, CLI_FLAG, &shuffle, 0, 0},
         {"seed", 's', CLI_INT, &seed, 0, 0},
         {"on-error", 0, CLI_TEXT, &on_error, 0, 0},
-        {"threads", 't', CLI_INT, &threads, 0, 64},
-        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0},
-        {"no-side-files", 0, CLI_FLAG, &no_side_files, 0, 0},
         {"force", 0, CLI_FLAG, &force, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0},
-        {0},
     };
+    cli_tool_table(&tool, opts, 12);
     const int rc = cli_options(&cli_pack, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     if (argc != 2)
@@ -119,13 +116,8 @@ static int run(int argc, char **argv) {
     pack->force = force;
     cli_progress progress;
     cli_catch_signals();
-    cli_progress_begin(&progress, "packing", "images", 0, quiet);
-    const leat_tool_config config = {.n_threads = (int)threads,
-                                     .cache_dir = cache_dir,
-                                     .no_side_files = no_side_files,
-                                     .log = cli_on_log,
-                                     .progress = cli_on_progress,
-                                     .user = &progress};
+    cli_progress_begin(&progress, "packing", "images", 0, tool.quiet);
+    const leat_tool_config config = cli_tool_config(&tool, &progress);
     leat_error err;
     const double began = cli_now();
     const int made = leat_pack(p.from, p.out, pack, &p.report, &config, &err);
@@ -136,7 +128,7 @@ static int run(int argc, char **argv) {
         return CLI_INTERRUPTED;
     }
     if (made < 0) return cli_fail_error("pack", &err, NULL);
-    if (!quiet) print_report(&p);
+    if (!tool.quiet) print_report(&p);
     return CLI_OK;
 }
 

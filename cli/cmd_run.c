@@ -15,7 +15,8 @@ typedef struct running {
     cli_opened on;
     cli_feed_options feed;
     int64_t batches;
-    const char *sink_word, *state;
+    const char *sink_word, *state, *one; /* one: the sample of --sample */
+    bool params;
     cli_sink *sink;
     double began;
     uint64_t samples, n_batches; /* of this run */
@@ -86,6 +87,37 @@ static uint64_t number_of(const running *r, const leat_batch *batch) {
     return length > 0 ? batch->epoch * (uint64_t)length + batch->step : r->n_batches;
 }
 
+/* A line a sample: what --sample takes to make it again, where it is and comes from, and what was drawn for it. */
+static void print_params(const running *r, const leat_batch *batch, uint64_t number) {
+    char name[4200];
+    for (int i = 0; i < batch->n; i++) {
+        leat_pipeline_name(r->on.pipeline, batch->sample[i], name, sizeof name);
+        printf("%" PRIu64 ":%" PRIu64 "\tbatch %" PRIu64 "\tplace %d\tsample %" PRIu64 "\t%s\t%s\n",
+               batch->epoch, batch->position[i], number, i, batch->sample[i], name,
+               leat_batch_params(batch, i));
+    }
+}
+
+static int take(running *r, const leat_batch *batch, uint64_t number) {
+    if (r->params) print_params(r, batch, number);
+    r->samples += (uint64_t)batch->n;
+    r->n_batches++;
+    return cli_sink_take(r->sink, batch, number);
+}
+
+static int feed_one(running *r) {
+    uint64_t epoch, position;
+    int end = 0;
+    leat_batch batch;
+    if (sscanf(r->one, "%" SCNu64 ":%" SCNu64 "%n", &epoch, &position, &end) != 2 || r->one[end] ||
+        *r->one == '-')
+        return cli_fail("run", CLI_USAGE, "--sample must be EPOCH:POSITION, such as 0:35, not '%s'", r->one);
+    if (leat_pipeline_sample(r->on.pipeline, epoch, position, &batch, &r->on.err) < 0) return CLI_FAILED;
+    const int rc = take(r, &batch, position);
+    leat_batch_release(&batch);
+    return rc;
+}
+
 static int feed_sink(running *r) {
     int rc = CLI_OK;
     while (rc == CLI_OK && !cli_interrupted() && !(r->batches && r->n_batches == (uint64_t)r->batches)) {
@@ -94,9 +126,7 @@ static int feed_sink(running *r) {
         if (got == LEAT_END) break;
         if (got < 0) return CLI_FAILED; /* told at the end, below the report */
         if (r->n_batches == 0) size_progress(r, &batch);
-        rc = cli_sink_take(r->sink, &batch, number_of(r, &batch));
-        r->samples += (uint64_t)batch.n;
-        r->n_batches++;
+        rc = take(r, &batch, number_of(r, &batch));
         leat_batch_release(&batch);
         if (r->left >= 0 && r->samples > (uint64_t)r->left)
             r->left = -1, r->on.progress.total = 0; /* the guess was wrong */
@@ -142,6 +172,9 @@ static int interrupted(const running *r, bool saved) {
 
 static int run_all(running *r) {
     int rc = cli_feed_config(&r->feed, &r->on.config);
+    if (r->one && r->state) return cli_fail("run", CLI_USAGE, "--sample or --state, not both");
+    r->on.config.params = r->params;
+    if (r->one) r->on.config.synchronous = 1; /* nothing else is to run */
     if (rc == CLI_OK) rc = cli_sink_new(&r->sink, "run", r->sink_word);
     if (rc == CLI_OK) rc = cli_opened_open(&r->on, &r->feed);
     if (rc != CLI_OK) return rc == CLI_INTERRUPTED ? interrupted(r, false) : rc;
@@ -152,7 +185,7 @@ static int run_all(running *r) {
     if (restored < 0) return CLI_FAILED;
     r->began = cli_now();
     cli_progress_begin(&r->on.progress, "feeding", r->on.images ? "images" : "samples", 0, r->feed.quiet);
-    rc = feed_sink(r);
+    rc = r->one ? feed_one(r) : feed_sink(r);
     cli_progress_end(&r->on.progress);
     const bool raised = rc == CLI_FAILED && r->on.err.code < 0, stopped = cli_interrupted();
     /* What the sink could not take is not behind us: the old state stays. */
@@ -175,12 +208,14 @@ static int run_all(running *r) {
 
 static int run(int argc, char **argv) {
     running r = {.sink_word = "null", .left = -1};
-    cli_opt opts[CLI_FEED_OPTIONS + 4] = {
+    cli_opt opts[CLI_FEED_OPTIONS + 6] = {
         {"batches", 'n', CLI_INT, &r.batches, 0, INT64_MAX},
         {"sink", 0, CLI_TEXT, &r.sink_word, 0, 0},
         {"state", 0, CLI_TEXT, &r.state, 0, 0},
+        {"sample", 0, CLI_TEXT, &r.one, 0, 0},
+        {"params", 0, CLI_FLAG, &r.params, 0, 0},
     };
-    cli_feed_table(&r.feed, opts, 3);
+    cli_feed_table(&r.feed, opts, 5);
     int rc = cli_options(&cli_run, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&r.on, "run", argc, argv);
@@ -206,6 +241,12 @@ const cli_verb cli_run = {
         "                       digest   prints one digest over every byte of every batch, in order\n"
         "                       ids      prints 'epoch step: number number ...' for each batch\n"
         "                       npy:DIR  writes DIR/NNNNNN_field.npy, and _offsets.npy for ragged fields\n"
+        "      --params         print a line for each sample: EPOCH:POSITION, batch, place, sample number, "
+        "file or\n"
+        "                       record, and what every random operation drew for it\n"
+        "      --sample E:P     only the sample at position P of epoch E, as a batch of one, with the bytes "
+        "that it\n"
+        "                       has in its batch\n"
         "      --state FILE     go on from FILE if it exists; the position is written to it at the end\n"
         "                       and on Ctrl-C\n"
         "      --on-error WORD  a bad sample: raise (default) stops, skip leaves it out, replace\n"
@@ -223,6 +264,8 @@ const cli_verb cli_run = {
         "Exit codes: 0 good, 1 an error was raised, 2 wrong command line, 130 stopped by Ctrl-C.\n"
         "\n"
         "Example:\n"
+        "  leat run \"synth 100 | random_flip_left_right | batch 8\" --params --batches 1\n"
+        "  leat run \"synth 100 | random_flip_left_right | batch 8\" --sample 0:35 --sink npy:one\n"
         "  leat run \"folder photos/train | shuffle seed=7 | decode | resize 224 224 | batch 64\" --sink "
         "digest\n",
     .run = run,

@@ -159,3 +159,24 @@ int cli_feed_config(const cli_feed_options *o, leat_config *config) {
     fprintf(stderr, "leat: --on-error must be raise, skip or replace, not '%s'\n", o->on_error);
     return CLI_USAGE;
 }
+
+int cli_tool_table(cli_tool_options *o, cli_opt *opts, int n) {
+    const cli_opt table[CLI_TOOL_OPTIONS] = {
+        {"threads", 't', CLI_INT, &o->threads, 0, 256},
+        {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0},
+        {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0},
+        {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0},
+    };
+    memcpy(opts + n, table, sizeof table);
+    opts[n + CLI_TOOL_OPTIONS] = (cli_opt){0};
+    return n + CLI_TOOL_OPTIONS;
+}
+
+leat_tool_config cli_tool_config(const cli_tool_options *o, void *progress) {
+    return (leat_tool_config){.n_threads = (int)o->threads,
+                              .cache_dir = o->cache_dir,
+                              .no_side_files = o->no_side_files,
+                              .log = cli_on_log,
+                              .progress = cli_on_progress,
+                              .user = progress};
+}

@@ -110,6 +110,21 @@ int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err) 
     return leat__pipeline_next(feed, batch, err);
 }
 
+int leat_pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+                         leat_error *err) {
+    leat__error_clear(err);
+    if (!feed || !batch)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_sample: an argument is NULL");
+    return leat__pipeline_sample(feed, epoch, position, batch, err);
+}
+
+size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap) {
+    char name[4200] = "";
+    if (feed && (feed->plan.stream || sample < feed->plan.source->n_samples))
+        feed->plan.source->class->describe(feed->plan.source, sample, name, sizeof name);
+    return (size_t)snprintf(text, text ? cap : 0, "%s", name);
+}
+
 void leat_pipeline_close(leat_pipeline **feed) {
     if (feed) leat__pipeline_close(feed);
 }

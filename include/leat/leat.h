@@ -144,6 +144,7 @@ typedef struct leat_config {       /* zeroed = sensible defaults                
     size_t memory_max_bytes;       /* 0 = a quarter of what is available                                  */
     const char *cache_dir;         /* indexes go here; NULL = the user's cache directory                  */
     int no_side_files;             /* 1 = neither read nor write indexes on disk                          */
+    int params;                    /* 1 = batches tell what was drawn: leat_batch_params                  */
     leat_log_fn log;               /* NULL = silence                                                      */
     leat_progress_fn progress;     /* NULL = none                                                         */
     leat_slot_alloc_fn slot_alloc; /* NULL = leat's own                                               */
@@ -168,6 +169,7 @@ typedef struct leat_batch { /* a lease on a slot                                
     int n_tensors;
     const leat_tensor *tensor; /* in the order of the fields: images first, then labels, ...        */
     const uint64_t *sample;    /* (n) numbers of the samples in the dataset                         */
+    const uint64_t *position;  /* (n) their positions in the epoch: part of the key of their draws  */
     uint64_t epoch;            /* which epoch it belongs to, from 0                                 */
     uint64_t step;             /* which batch of that epoch, from 0                                 */
     void *lease;               /* ours                                                              */
@@ -242,6 +244,17 @@ LEAT_API int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_err
 /* Gives the batch's memory back and zeroes *batch. Any thread, also after leat_pipeline_close (the memory
  * then goes with the last batch). NULL and a zeroed batch are fine. */
 LEAT_API void leat_batch_release(leat_batch *batch);
+/* One sample by itself, with the bytes that it has in its batch: draws are a function of epoch and position. It is a
+ * batch of one, to be released; the pipeline's own position stays where it is. What is mixed (mixup, cutmix) is made
+ * with its whole group. LEAT_ERR_UNSUPPORTED: compressed files are read from their beginning only. Same thread as next. */
+LEAT_API int leat_pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+                                  leat_error *err);
+/* What was drawn for the i-th sample, in the order of the text: "random_flip_left_right flip=1; random_brightness
+ * delta=0.037". "" without leat_config.params. Lives as long as the batch is held. */
+LEAT_API const char *leat_batch_params(const leat_batch *batch, int i);
+/* Where a sample comes from, by its number: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711"; snprintf's return
+ * value. Any thread. */
+LEAT_API size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap);
 /* Number of batches in one epoch, or -1 if unknown (streams, before they were read once) or endless. */
 LEAT_API int64_t leat_pipeline_length(const leat_pipeline *feed);
 /* Number of samples in one epoch; -1 as above. */

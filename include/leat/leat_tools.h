@@ -42,7 +42,7 @@ typedef struct leat_op_info {
     const char *like; /* its names elsewhere                                                    */
     int random;
     int n_args;
-    leat_arg_info arg[10];
+    leat_arg_info arg[24];
 } leat_op_info;
 
 /* The i-th operation of the table: 0, or LEAT_END past the last. Texts live for ever. */
@@ -177,6 +177,65 @@ LEAT_API int leat_writer_add(leat_writer *writer, const leat_feature *features, 
 LEAT_API int leat_writer_close(leat_writer **writer, leat_error *err);
 /* Removes what was written. Frees and nulls; NULL is fine. */
 LEAT_API void leat_writer_abort(leat_writer **writer);
+
+/* --------------------------------------------------------------------------------------------- look */
+
+#define LEAT_VIEW_ROWS_MAX 100
+#define LEAT_VIEW_VERSIONS_MAX 20
+
+typedef struct leat_view_config { /* zeroed = the defaults named here                       */
+    int n_samples;                /* rows; 0 = 6                                            */
+    int n_versions;               /* of each sample; 0 = 5                                  */
+    int size;                     /* of a picture's longer side in pixels; 0 = 160          */
+} leat_view_config;
+
+typedef struct leat_view_report {
+    int n_samples; /* rows: fewer than asked for if there are no more                      */
+    int width, height;
+} leat_view_report;
+
+/* Draws a contact sheet and writes it as a PNG: samples as they are, and beside each what the pipeline makes of it in
+ * one epoch after the other, with labels and drawn parameters. feed, which may be NULL, is the config of the pipeline,
+ * which runs in the calling thread. report may be NULL. */
+LEAT_API int leat_view(const leat_spec *spec, const char *path, const leat_view_config *view,
+                       const leat_config *feed, leat_view_report *report, leat_error *err);
+
+/* ------------------------------------------------------------------------------------------ compare */
+
+#define LEAT_COMPARE_FIELDS 64
+
+typedef struct leat_compare_config { /* zeroed = the defaults named here                       */
+    uint64_t n_batches;              /* 0 = all                                                */
+    const char *field;               /* NULL = all                                             */
+} leat_compare_config;
+
+typedef struct leat_compare_field {
+    char name[80];        /* a ragged field is two: NAME and NAME_offsets                      */
+    int dtype_a, dtype_b; /* may differ: values are compared as numbers                        */
+    uint64_t n_values;
+    uint64_t n_differ;
+    double max, mean; /* of the absolute differences; infinite where a number meets a NaN      */
+    uint64_t batch;   /* where the largest is: which batch, which place in it, and where there */
+    uint64_t place;
+    int n_index;
+    int64_t index[LEAT_NDIM_MAX];
+    double a, b; /* the two values                                                         */
+} leat_compare_field;
+
+typedef struct leat_compare_report {
+    uint64_t n_batches, n_samples;
+    int n_fields;
+    double max; /* of all fields                                                          */
+    int side;   /* 1 or 2: the error is about A or B; 0: about both, or none              */
+    leat_compare_field field[LEAT_COMPARE_FIELDS];
+} leat_compare_report;
+
+/* Compares two streams of batches. Each is the text of a pipeline, or a folder of NNNNNN_field.npy files as `leat run
+ * --sink npy:DIR` writes them. feed, which may be NULL, is the config of the pipelines. Returns 0 whether or not
+ * something differs; LEAT_ERR_SHAPE if shapes or the numbers of batches do. The report holds what was compared before
+ * an error too. */
+LEAT_API int leat_compare(const char *a, const char *b, const leat_compare_config *compare,
+                          const leat_config *feed, leat_compare_report *report, leat_error *err);
 
 /* ------------------------------------------------------------------------------------------ measure */
 

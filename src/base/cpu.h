@@ -7,7 +7,7 @@
 
 enum {
     LEAT_CPU_SSE42 = 1, /* SSE 4.2 and PCLMUL: checksums */
-    LEAT_CPU_AVX2 = 2,  /* the image kernels             */
+    LEAT_CPU_AVX2 = 2,  /* AVX2 and F16C: image kernels  */
 };
 
 /* Flags of this machine, and-ed with the environment's LEAT_CPU_MASK (a number; 0 = plain C only).

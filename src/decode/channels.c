@@ -53,6 +53,36 @@ void leat__channels_convert(uint8_t *dst, int dst_channels, const uint8_t *src, 
     }
 }
 
+static unsigned load_deep(const uint8_t *p) {
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* One value at a time: files of 16 bits are few, and inflating them takes far longer. */
+void leat__channels_convert_deep(uint8_t *dst, int dst_channels, const uint8_t *src, int src_channels,
+                                 size_t n) {
+    if (src_channels == dst_channels) {
+        memcpy(dst, src, 2 * n * (size_t)dst_channels);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, src += 2 * src_channels) {
+        uint16_t out[4] = {0, 0, 0, 65535};
+        const uint8_t *const alpha = src + 2 * (src_channels - 1);
+        const int green = src_channels < 3 ? 0 : 2, blue = src_channels < 3 ? 0 : 4;
+        const uint32_t r = load_deep(src), g = load_deep(src + green), b = load_deep(src + blue);
+        out[0] = (uint16_t)r, out[1] = (uint16_t)g, out[2] = (uint16_t)b;
+        if (src_channels % 2 == 0) out[3] = (uint16_t)load_deep(alpha);
+        if (dst_channels == 1) out[0] = (uint16_t)((19595 * r + 38470 * g + 7471 * b + 32768) >> 16);
+        memcpy(dst, out, 2 * (size_t)dst_channels);
+        dst += 2 * dst_channels;
+    }
+}
+
+void leat__channels_widen(uint8_t *row, size_t n) {
+    while (n-- > 0) row[2 * n] = row[2 * n + 1] = row[n];
+}
+
 void leat__channels_pixel(uint8_t *dst, int dst_channels, const uint8_t rgba[4]) {
     /* A gray colour stays what it is: the weights of gray add up to 65536. */
     leat__channels_convert(dst, dst_channels, rgba, 4, 1);

@@ -14,6 +14,7 @@ typedef struct leat__decode_job { /* one picture                                
     leat__picture_info info;      /* as stored, not turned                                    */
     leat__arena *arena;           /* lives until the picture ends                             */
     bool whole;                   /* the codec gives all rows in one call, with a stride > 0  */
+    bool deep;                    /* its rows are u16; set only if options.deep asks for it   */
 } leat__decode_job;
 
 /* The life of a picture: header, [begin, rows...], end. A function that fails leaves the codec such that only
@@ -54,6 +55,11 @@ int leat__exif_block_orientation(const uint8_t *block, size_t n);
 
 /* n pixels from src_channels (1 gray, 2 gray and alpha, 3, 4) to dst_channels (1, 3, 4); no overlap. */
 void leat__channels_convert(uint8_t *dst, int dst_channels, const uint8_t *src, int src_channels, size_t n);
+/* The same of u16 in the host's order, at any address. */
+void leat__channels_convert_deep(uint8_t *dst, int dst_channels, const uint8_t *src, int src_channels,
+                                 size_t n);
+/* n bytes become n u16 in place, times 257: 255 becomes 65535. */
+void leat__channels_widen(uint8_t *row, size_t n);
 /* One opaque or transparent colour as dst_channels bytes. */
 void leat__channels_pixel(uint8_t *dst, int dst_channels, const uint8_t rgba[4]);
 /* n pixels from indices by a table of 256 entries of 4 bytes, of which the first dst_channels count: see

@@ -6,6 +6,7 @@
  * The first failure of a picture is kept, because the caller may meet it again at end; codecs therefore
  * always have a place for their message. */
 #include "decode/codec.h"
+#include "decode/reencode.h"
 
 #include <limits.h>
 
@@ -18,6 +19,7 @@ static const leat__codec_ops *const codecs[LEAT_CODEC_COUNT] = {
 struct leat__decoder {
     leat__arena arena;
     void *state[LEAT_CODEC_COUNT];
+    leat__reencoder *reencoder;
     const leat__codec_ops *ops; /* of the open picture, NULL when there is none      */
     leat__decode_job job;
     leat__picture_info shown; /* job.info as the caller sees it: turned            */
@@ -120,6 +122,8 @@ leat__decoder *leat__decoder_new(leat_error *err) {
         }
         decoder->state[i] = state;
     }
+    decoder->reencoder = leat__reencoder_new(&decoder->arena, err);
+    if (!decoder->reencoder) goto fail;
     return decoder;
 fail:
     leat__decoder_free(&decoder);
@@ -134,6 +138,7 @@ void leat__decoder_free(leat__decoder **decoder) {
         if (d->state[i] && codecs[i]->destroy) codecs[i]->destroy(d->state[i]);
         leat__free(d->state[i]);
     }
+    leat__reencoder_free(&d->reencoder);
     leat__arena_free(&d->arena);
     leat__free(d);
     *decoder = NULL;
@@ -153,6 +158,10 @@ void leat__decoder_trim(leat__decoder *decoder, size_t most) {
 
 uint32_t leat__decoder_grown(const leat__decoder *decoder) {
     return decoder->arena.grown;
+}
+
+leat__reencoder *leat__decoder_reencoder(leat__decoder *decoder) {
+    return decoder->ops ? NULL : decoder->reencoder;
 }
 
 /* ------------------------------------------------------------------------------------- begin and end */
@@ -227,6 +236,7 @@ static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const 
         return checked;
     }
     if (options->channels) d->job.info.channels = options->channels;
+    d->job.info.dtype = options->deep ? LEAT_DTYPE_U16 : LEAT_DTYPE_U8;
     d->shown = d->job.info;
     d->orientation = options->orient ? d->job.info.orientation : 1;
     if (d->orientation >= 5) {
@@ -262,6 +272,11 @@ int leat__decode_begin(leat__decoder *d, const uint8_t *bytes, size_t n, const l
     return 0;
 }
 
+/* As the codec gives it: widening comes last. */
+static size_t pixel_bytes(const leat__decoder *d) {
+    return (size_t)d->job.info.channels << d->job.deep;
+}
+
 int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err) {
     leat_error local;
     if (!err) err = &local;
@@ -282,8 +297,8 @@ int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err)
     }
     d->line = NULL;
     if (streams) {
-        d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width + LEAT_DECODE_SKEW,
-                                     (size_t)d->job.info.channels, &d->failure);
+        d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width + LEAT_DECODE_SKEW, pixel_bytes(d),
+                                     &d->failure);
         if (!d->line) {
             *err = d->failure;
             return d->failure.code;
@@ -313,7 +328,7 @@ int leat__decode_end(leat__decoder *d, leat_error *err) {
 
 /* Where output row y begins in the stored picture, and how far the next pixel of that row is. */
 static const uint8_t *turned_row(const leat__decoder *d, int y, ptrdiff_t *step) {
-    const ptrdiff_t c = d->job.info.channels, w = d->job.info.width, h = d->job.info.height;
+    const ptrdiff_t pixel = (ptrdiff_t)pixel_bytes(d), w = d->job.info.width, h = d->job.info.height;
     ptrdiff_t x0 = 0, y0 = 0, along_x = 0, along_y = 0;
     switch (d->orientation) {
     case 1: y0 = y, along_x = 1; break;
@@ -325,16 +340,16 @@ static const uint8_t *turned_row(const leat__decoder *d, int y, ptrdiff_t *step)
     case 7: x0 = w - 1 - y, y0 = h - 1, along_y = -1; break;
     default: x0 = w - 1 - y, along_y = 1; break;
     }
-    *step = (along_y * w + along_x) * c;
-    return d->picture + (y0 * w + x0) * c;
+    *step = (along_y * w + along_x) * pixel;
+    return d->picture + (y0 * w + x0) * pixel;
 }
 
-static void copy_row(uint8_t *dst, const uint8_t *src, ptrdiff_t step, int width, int channels) {
-    if (step == channels) {
-        memcpy(dst, src, (size_t)width * (size_t)channels);
+static void copy_row(uint8_t *dst, const uint8_t *src, ptrdiff_t step, int width, size_t pixel) {
+    if (step == (ptrdiff_t)pixel) {
+        memcpy(dst, src, (size_t)width * pixel);
         return;
     }
-    switch (channels) {
+    switch (pixel) {
     case 1:
         for (int x = 0; x < width; x++, src += step) dst[x] = src[0];
         break;
@@ -342,14 +357,17 @@ static void copy_row(uint8_t *dst, const uint8_t *src, ptrdiff_t step, int width
         for (int x = 0; x < width; x++, src += step, dst += 3)
             dst[0] = src[0], dst[1] = src[1], dst[2] = src[2];
         break;
-    default:
+    case 4:
         for (int x = 0; x < width; x++, src += step, dst += 4) memcpy(dst, src, 4);
+        break;
+    default:
+        for (int x = 0; x < width; x++, src += step, dst += pixel) memcpy(dst, src, pixel);
     }
 }
 
 static int load_picture(leat__decoder *d, leat_error *err) {
     const leat__picture_info *info = &d->job.info;
-    const size_t stride = (size_t)info->width * (size_t)info->channels;
+    const size_t stride = (size_t)info->width * pixel_bytes(d);
     uint8_t *picture = leat__decode_alloc(&d->job, stride, (size_t)info->height, err);
     if (!picture) return err->code;
     LEAT_TRY(d->ops->rows(d->state[info->codec], &d->job, picture, (ptrdiff_t)stride, info->height, err));
@@ -363,11 +381,11 @@ static int read_box(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_rows
     for (; d->skipped > 0; d->skipped--) LEAT_TRY(d->ops->rows(state, &d->job, d->line, 0, 1, err));
     if (d->taken.x == d->box.x && d->taken.width == d->box.width)
         return d->ops->rows(state, &d->job, dst, stride, n_rows, err);
-    const size_t channels = (size_t)d->shown.channels;
+    const size_t pixel = pixel_bytes(d);
     for (int i = 0; i < n_rows; i++) {
         LEAT_TRY(d->ops->rows(state, &d->job, d->line, 0, 1, err));
-        memcpy(dst + i * stride, d->line + (size_t)(d->box.x - d->taken.x) * channels,
-               (size_t)d->box.width * channels);
+        memcpy(dst + i * stride, d->line + (size_t)(d->box.x - d->taken.x) * pixel,
+               (size_t)d->box.width * pixel);
     }
     return 0;
 }
@@ -383,7 +401,7 @@ static int read_rows(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_row
         ptrdiff_t step;
         const uint8_t *src = turned_row(d, d->next_row + i + (d->boxed ? d->box.y : 0), &step);
         if (d->boxed) src += d->box.x * step;
-        copy_row(dst + i * stride, src, step, d->shown.width, d->shown.channels);
+        copy_row(dst + i * stride, src, step, d->shown.width, pixel_bytes(d));
     }
     return 0;
 }
@@ -395,6 +413,10 @@ int leat__decode_rows(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_ro
             return leat__fail(err, LEAT_ERR_ARGUMENT, "decode: %d rows wanted, %d are left", n_rows,
                               d->shown.height - d->next_row);
         if (n_rows == 0 || read_rows(d, dst, stride, n_rows, &d->failure) >= 0) {
+            if (d->job.options.deep && !d->job.deep)
+                for (int i = 0; i < n_rows; i++)
+                    leat__channels_widen(dst + i * stride,
+                                         (size_t)d->shown.width * (size_t)d->shown.channels);
             d->next_row += n_rows;
             return 0;
         }

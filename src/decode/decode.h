@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of an image file to rows of u8 pixels: JPEG, PNG, WebP, GIF and BMP behind one door.
+/* Bytes of an image file to rows of u8 or u16 pixels: JPEG, PNG, WebP, GIF and BMP behind one door.
  *
  *     begin -> rows, rows, ... -> end         one picture at a time, one decoder per worker
  *
@@ -11,7 +11,8 @@
  *   gray from RGB    (19595 R + 38470 G + 7471 B + 32768) >> 16; for a YCbCr JPEG its Y plane
  *   RGB from gray    replicated
  *   alpha            dropped for 1 and 3 channels, never blended; 255 where the file has none
- *   16 bits          the high byte
+ *   16 bits          the high byte; with options.deep all of it, as u16 in the host's order, with the same rules for
+ *                    channels. Files of 8 bits are then widened by 257, so that a mixed folder is of one type
  *   CMYK             r = k c / 255 with an Adobe marker, else (255 - k)(255 - c) / 255
  *   animations       the first frame, on a canvas of zeros
  *
@@ -47,6 +48,7 @@ typedef struct leat__decode_options { /* zeroed = defaults                      
     int channels;                     /* 0 = as stored (1, 3 or 4), 1, 3, 4                        */
     bool orient;                      /* apply the EXIF orientation; default off                   */
     bool fast;                        /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
+    bool deep;                        /* rows of u16, two bytes a channel; default off             */
     uint64_t pixels_max;              /* 0 = LEAT_DECODE_PIXELS_MAX                                */
     int side_max;                     /* 0 = LEAT_DECODE_SIDE_MAX                                  */
     int scans_max;                    /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */
@@ -57,6 +59,7 @@ typedef struct leat__picture_info {
     leat__codec codec;
     int width, height;   /* as the rows come out: turned if options.orient            */
     int channels;        /* of the rows                                               */
+    int dtype;           /* of the rows: LEAT_DTYPE_U8, or LEAT_DTYPE_U16 if options.deep */
     int stored_channels; /* 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK           */
     int bits;            /* of one stored channel, or of a palette's index            */
     int orientation;     /* what EXIF says, 1 to 8; 1 if nothing; told even if unused */

@@ -3,8 +3,8 @@
  * structs live for one picture. The header is read by ourselves, so that sizes are checked before libpng sees
  * the file.
  *
- * libpng unfilters, unpacks, drops the low byte of 16 and turns a transparent colour into alpha when
- * alpha is wanted; palettes and channels are ours. Chunks that do not say what the pixels are (profiles,
+ * libpng unfilters, unpacks, drops the low byte of 16 unless all are wanted, and turns a transparent colour into
+ * alpha when alpha is wanted; palettes and channels are ours. Chunks that do not say what the pixels are (profiles,
  * text, gamma, EXIF) are skipped unread, so that none of them can inflate into anything. An index past
  * the end of the palette is black. libpng's warnings pass (they are about ancillary chunks and surplus
  * data); a wrong checksum of a chunk that matters, a missing end chunk and too little data are errors. */
@@ -89,6 +89,14 @@ static void fill_table(png_state *s) {
     }
 }
 
+/* PNG's samples are big-endian. */
+static bool little_endian(void) {
+    const uint16_t one = 1;
+    uint8_t first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
 static void begin_step(png_state *s) {
     const leat__decode_job *job = s->job;
     s->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, s, on_error, on_warning, s, take, give_back);
@@ -118,14 +126,15 @@ static void begin_step(png_state *s) {
         if (bits < 8) png_set_expand_gray_1_2_4_to_8(s->png);
         if (job->info.channels == 4 && png_get_valid(s->png, s->info, PNG_INFO_tRNS))
             png_set_tRNS_to_alpha(s->png);
-        if (bits == 16) png_set_strip_16(s->png);
+        if (bits == 16 && !job->deep) png_set_strip_16(s->png);
+        if (job->deep && little_endian()) png_set_swap(s->png);
     }
     png_set_interlace_handling(s->png);
     png_read_update_info(s->png, s->info);
 
     s->raw_channels = png_get_channels(s->png, s->info);
     s->raw_stride = png_get_rowbytes(s->png, s->info);
-    if (s->raw_stride != (size_t)job->info.width * (size_t)s->raw_channels)
+    if (s->raw_stride != ((size_t)job->info.width * (size_t)s->raw_channels) << job->deep)
         png_error(s->png, "rows are not of the size that the header tells");
 }
 
@@ -133,6 +142,7 @@ static void give_row(png_state *s, uint8_t *dst, const uint8_t *raw) {
     const int channels = s->job->info.channels;
     const size_t width = (size_t)s->job->info.width;
     if (s->indexed) leat__channels_lookup(dst, channels, raw, s->table, width);
+    else if (s->job->deep) leat__channels_convert_deep(dst, channels, raw, s->raw_channels, width);
     else leat__channels_convert(dst, channels, raw, s->raw_channels, width);
 }
 
@@ -190,6 +200,7 @@ static int header(void *state, leat__decode_job *job, leat_error *err) {
     job->info.width = (int)width;
     job->info.height = (int)height;
     job->info.bits = ihdr[16];
+    job->deep = job->options.deep && job->info.bits == 16;
     job->info.progressive = job->whole = ihdr[20] != 0;
     const bool transparent = walk_chunks(job);
     switch (ihdr[17]) {

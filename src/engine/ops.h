@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of operations: the one place that knows them all. The pipeline text, leat_spec_add, `leat ops`, the
- * planner and the reference page read it; nothing else lists operations. */
+/* The table of operations. The pipeline text, leat_spec_add, `leat ops`, the planner and the reference page read it;
+ * nothing else lists operations. Its rows stand in ops_*.c, a family a file, each beside the function that plans it;
+ * plan_image.h says how to add one. */
 #ifndef LEAT_ENGINE_OPS_H
 #define LEAT_ENGINE_OPS_H
 
 #include "base/error.h"
 
-#define LEAT_ARGS_MAX 10
+#define LEAT_ARGS_MAX 24
 
 typedef enum leat__arg_kind {
     LEAT_ARG_INT,    /* 64, 4MiB                                            */
@@ -27,6 +28,7 @@ typedef struct leat__arg {
     const char *words;    /* LEAT_ARG_WORD: "raise|skip|replace"                 */
     double min, max;      /* both 0 = any                                        */
     bool named;           /* only as name=value                                  */
+    bool pairs;           /* LEAT_ARG_TEXTS: name=value with an unknown name is one of them */
     const char *help;
 } leat__arg;
 
@@ -68,8 +70,18 @@ struct leat__use { /* an operation as it stands in a spec */
     leat__arg_value arg[LEAT_ARGS_MAX];
 };
 
-extern const leat__op leat__ops[];
-extern const size_t leat__n_ops;
+/* The families; each ends with a row without a name. */
+extern const leat__op leat__ops_order[], leat__ops_fields[], leat__ops_image[], leat__ops_crop[],
+    leat__ops_batch[];
+extern const leat__op leat__ops_mix[];
+extern const leat__op leat__ops_filter[], leat__ops_augment[];
+extern const leat__op leat__ops_sizes[], leat__ops_distorted[];
+extern const leat__op leat__ops_tone[], leat__ops_standard[];
+extern const leat__op leat__ops_colour[], leat__ops_jitter[];
+extern const leat__op leat__ops_warp[], leat__ops_affine[], leat__ops_idg[];
+
+/* The i-th operation of all; NULL after the last. */
+const leat__op *leat__op_at(size_t i);
 
 /* NULL if there is none of that name. */
 const leat__op *leat__op_find(const char *name);

@@ -38,6 +38,7 @@ static int count_workers(const leat_config *config) {
 static void free_pipeline(leat_pipeline *feed) {
     for (int i = 0; i < LEAT_MAX(feed->n_workers, 0) && feed->worker; i++)
         leat__tools_free(&feed->worker[i].tools);
+    leat__single_free(feed);
     leat__ring_close(&feed->ring);
     leat__feed_free(&feed->stream);
     leat__plan_free(&feed->plan);
@@ -140,6 +141,7 @@ static void hand_over(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) 
                           .n_tensors = ring->n_outputs,
                           .tensor = slot->tensor,
                           .sample = slot->sample,
+                          .position = slot->position,
                           .epoch = slot->begin.epoch,
                           .step = slot->begin.step,
                           .lease = slot};
@@ -173,7 +175,9 @@ static int take_due(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) {
 }
 
 static bool all_held(const leat_pipeline *feed) {
-    return feed->ring->n_leased == feed->ring->n_used;
+    for (int i = 0; i < feed->ring->n_used; i++)
+        if (feed->ring->slot[i]->state != LEAT_SLOT_LEASED) return false;
+    return true;
 }
 
 /* The consumer holds every batch: one more if the budget allows; otherwise it has some seconds to give one back. */

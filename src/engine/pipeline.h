@@ -42,6 +42,7 @@ struct leat_pipeline {
     int n_workers;
     int n_running; /* threads that have not left yet, the reader too    */
     leat__worker *worker;
+    leat__worker *single; /* of the caller of leat_pipeline_sample, NULL before  */
     bool stop;
     bool pause;           /* no new tasks: somebody moves the cursor           */
     int n_busy;           /* tasks being worked on, and reads of the stream    */
@@ -71,6 +72,8 @@ struct leat_pipeline {
 /* Takes the next task and runs it: true, or false when there is none now. With the mutex held, which is released
  * while working. */
 bool leat__sched_step(leat_pipeline *feed, leat__worker *worker);
+/* Runs a task: reads, transforms and stores its samples, and mixes its groups. Without the mutex. */
+void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task);
 /* Whether every batch of every epoch has been opened. With the mutex held. */
 bool leat__sched_finished(const leat_pipeline *feed);
 int leat__sched_start(leat_pipeline *feed, leat_error *err);
@@ -89,6 +92,10 @@ int leat__pipeline_fail_forked(leat_error *err);
 int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
                         leat_error *err);
 int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);
+/* single.c: one sample by itself */
+int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+                          leat_error *err);
+void leat__single_free(leat_pipeline *feed);
 void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out);
 void leat__pipeline_cancel(leat_pipeline *feed);
 void leat__pipeline_close(leat_pipeline **feed);

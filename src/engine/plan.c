@@ -73,15 +73,33 @@ void leat__plan_close_pass(leat__planner *planner, int field) {
 
 /* ------------------------------------------------------------------------------------------ outputs */
 
+/* A pass that stores a picture as it is, in another layout. */
+static leat__step *add_plain_pass(leat__planner *planner, int value, leat_error *err) {
+    const leat__pass_plan plain = {.dtype = planner->field[value].info.dtype, .text = "layout"};
+    const leat__use *last = &planner->spec->use[planner->spec->n_uses - 1];
+    leat__pass_plan *pass = leat__plan_keep(planner, &plain, sizeof plain, err);
+    leat__step *step =
+        pass ? leat__plan_step_add(planner, last, LEAT_STEP_PASS, LEAT_STAGE_TRANSFORM, value, err) : NULL;
+    if (step) step->as.pass = pass;
+    return step;
+}
+
 /* Channels first: the last pass of the field stores so. */
 static int apply_layout(leat__planner *planner, int value, leat_error *err) {
     leat__plan *plan = planner->plan;
     leat_field *info = &planner->field[value].info;
     leat__step *last = NULL;
+    bool in_memory = false; /* behind the last pass there is a picture that knows one layout only */
     for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step_kind kind = plan->step[i].kind;
         if (plan->step[i].value != value) continue;
-        if (plan->step[i].kind == LEAT_STEP_PASS) last = &plan->step[i];
-        else if (plan->step[i].kind == LEAT_STEP_RESHAPE) last = NULL;
+        if (kind == LEAT_STEP_PASS) last = &plan->step[i];
+        else if (kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE) last = NULL;
+        in_memory = kind == LEAT_STEP_PICTURE;
+    }
+    if (in_memory && info->ndim == 3) {
+        last = add_plain_pass(planner, value, err);
+        if (!last) return err && err->code < 0 ? err->code : LEAT_ERR_MEMORY;
     }
     if (!last || info->ndim != 3)
         return leat__fail(err, LEAT_ERR_SHAPE,
@@ -115,7 +133,8 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
         for (int k = plan->n_steps - 1; k >= 0; k--) {
             leat__step *step = &plan->step[k];
             if (step->value != out->value) continue;
-            out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT;
+            out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT ||
+                          step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT;
             if (out->stored) step->output = i;
             break;
         }
@@ -139,10 +158,11 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
         if (out->field.ragged) {
             count = planner->field[out->value].count_max;
             if (count == 0)
-                return leat__fail(err, LEAT_ERR_SHAPE,
-                                  "field %s: how many bytes it can have is not known for a compressed file: "
-                                  "decode it, leave it out with select, or write tfrecord ... max_bytes=N",
-                                  out->field.name);
+                return leat__fail(
+                    err, LEAT_ERR_SHAPE,
+                    "field %s: how many bytes it can have is not known before it is read: decode "
+                    "it, leave it out with select, or give the source max_bytes=N",
+                    out->field.name);
         } else {
             for (int k = 0; k < out->field.ndim; k++)
                 if (!leat__mul_size(count, (size_t)out->field.shape[k], &count))
@@ -182,7 +202,8 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
                           "fewer slots, or raise memory_max_bytes (--memory)",
                           LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
     const size_t cache = leat__cpu_cache_bytes();
-    plan->non_temporal = cache > 0 && (size_t)plan->n_slots_begin * slot > cache;
+    /* What is mixed is read again. */
+    plan->non_temporal = cache > 0 && (size_t)plan->n_slots_begin * slot > cache && !plan->group;
     return 0;
 }
 
@@ -193,8 +214,10 @@ static void size_task(leat__plan *plan) {
     for (int i = 0; i < plan->n_steps; i++)
         if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode) us += 500;
     if (strcmp(plan->source->class->name, "synth") == 0) us += (double)plan->source->bytes_max / 100;
-    if (strcmp(plan->source->class->name, "folder") == 0) us += 30;
+    if (strcmp(plan->source->class->name, "folder") == 0 || strcmp(plan->source->class->name, "list") == 0)
+        us += 30;
     plan->grain = (int)LEAT_CLAMP(100 / us + 0.5, 1.0, (double)plan->batch);
+    if (plan->group) plan->grain = LEAT_ALIGN_UP(plan->grain, plan->group);
 }
 
 /* --------------------------------------------------------------------------------------------- build */
@@ -225,7 +248,8 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
     for (int i = 0; i < planner->spec->n_uses && fits; i++) {
         const leat__use *use = &planner->spec->use[i];
         if (use->op->plan == leat__plan_options) fast |= leat__use_arg(use, "accuracy")->i != 0;
-        /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. */
+        /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. Nor is the policy for bad
+         * samples: whoever was stopped by one wants to go on from there without it. */
         if (use->op->plan == leat__plan_prefetch || use->op->plan == leat__plan_options) continue;
         if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
         fits = fits && (use->op->kind == LEAT_OP_SOURCE
@@ -234,13 +258,10 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
     }
     static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */
     if (fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
-    /* Another policy gives other batches: the text says so, and with it a state that is refused for it. */
-    static const char *const policies[] = {"", " | options on_error=skip", " | options on_error=replace"};
-    fits = fits && leat__buf_append(&plan->text, policies[plan->on_error], strlen(policies[plan->on_error]));
     if (!fits || !leat__buf_append(&plan->text, "", 1))
         return leat__fail_memory(err, plan->text.size, "a plan");
-    plan->fingerprint =
-        leat__hash(&plan->seed, sizeof plan->seed, leat__hash(plan->text.data, plan->text.size, 0));
+    plan->fingerprint = leat__hash(&plan->seed, sizeof plan->seed,
+                                   leat__hash(plan->text.data, plan->text.size, plan->contents));
     return 0;
 }
 
@@ -249,7 +270,7 @@ static int run_operations(leat__planner *planner, leat_error *err) {
         const leat__use *use = &planner->spec->use[i];
         if (!planner->source_known && use->op->kind != LEAT_OP_SOURCE && use->op->plan != leat__plan_options)
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                                   "a pipeline begins with a source: folder, tfrecord, arrays or synth");
+                                   "a pipeline begins with a source, such as folder, list, tfrecord or npy");
         if (planner->batched && (use->op->kind == LEAT_OP_SAMPLE || use->op->kind == LEAT_OP_IMAGE))
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                    "works on single samples: write it before batch");
@@ -276,6 +297,7 @@ static int build(leat__planner *planner, leat_error *err) {
                           plan->source->title);
     if (!known) LEAT_TRY(leat__plan_probe(planner, err));
     LEAT_TRY(lay_out_slot(planner, err));
+    LEAT_TRY(leat__group_resolve(planner, err));
     LEAT_TRY(fit_memory(planner, err));
     size_task(plan);
     LEAT_TRY(write_normal_text(planner, err));

@@ -10,14 +10,13 @@
 #define LEAT_ENGINE_PLAN_H
 
 #include "base/mem.h"
-#include "decode/decode.h"
+#include "engine/group.h"
+#include "engine/plan_image.h"
 #include "engine/spec.h"
-#include "image/pass.h"
 #include "order/order.h"
 #include "source/source.h"
 
 #define LEAT_STEPS_MAX 64
-#define LEAT_POINTS_MAX 16
 #define LEAT_VALUES_MAX LEAT_FIELDS_MAX
 
 typedef enum leat__step_kind {
@@ -25,7 +24,9 @@ typedef enum leat__step_kind {
     LEAT_STEP_RAW,   /* bytes are values of a type              */
     LEAT_STEP_RESHAPE,
     LEAT_STEP_CONVERT, /* any type to any type, plain             */
-    LEAT_STEP_PASS
+    LEAT_STEP_PASS,
+    LEAT_STEP_PICTURE, /* a picture in memory to another one      */
+    LEAT_STEP_ONE_HOT, /* a label to a number for each class      */
 } leat__step_kind;
 
 typedef struct leat__parse_feature {
@@ -40,57 +41,6 @@ typedef struct leat__parse_feature {
     bool has_fallback;
     leat__buf fallback; /* count values, or the bytes                          */
 } leat__parse_feature;
-
-typedef enum leat__point_kind {
-    LEAT_POINT_AFFINE,     /* f32: x * mul + add, constant                    */
-    LEAT_POINT_BRIGHTNESS, /* f32: x + d; u8: through a table; d drawn        */
-} leat__point_kind;
-
-typedef struct leat__point {
-    leat__point_kind kind;
-    uint32_t op;
-    bool table;          /* BRIGHTNESS on u8: through a table, before the stages */
-    leat__affine affine; /* AFFINE                                          */
-    int channels;        /* 0 = the same for all, else the sample must match */
-    float delta_max;     /* BRIGHTNESS                                      */
-} leat__point;
-
-typedef struct leat__flip {
-    uint32_t op;
-    bool vertical;
-    double probability;
-} leat__flip;
-
-typedef enum leat__crop_kind {
-    LEAT_CROP_NONE,
-    LEAT_CROP_FRACTION, /* the middle: a share of each side                 */
-    LEAT_CROP_CENTRE,   /* the middle: a given size                         */
-    LEAT_CROP_RANDOM,   /* a given size at a drawn place                    */
-    LEAT_CROP_RESIZED,  /* drawn area, aspect ratio and place               */
-} leat__crop_kind;
-
-typedef struct leat__crop_plan {
-    leat__crop_kind kind;
-    uint32_t op;
-    double fraction;
-    int height, width;
-    double scale[2], ratio[2]; /* RESIZED: share of the area, width over height     */
-} leat__crop_plan;
-
-typedef struct leat__pass_plan {
-    bool decode; /* the value is an image file                           */
-    leat__decode_options decode_options;
-    leat__crop_plan crop; /* drawn before decoding: only this part is decoded      */
-    leat__resample resample;
-    int height, width; /* of the output when resampling                        */
-    int n_flips;
-    leat__flip flip[8];
-    int n_points;
-    leat__point point[LEAT_POINTS_MAX];
-    int dtype; /* of the output                                        */
-    bool nchw;
-    char text[200]; /* the operations it holds, for `leat plan`              */
-} leat__pass_plan;
 
 typedef struct leat__step {
     leat__step_kind kind;
@@ -117,6 +67,11 @@ typedef struct leat__step {
             double scale, offset;
         } convert;
         leat__pass_plan *pass;
+        leat__picture_plan *picture;
+        struct {
+            int n;
+            float on, off;
+        } one_hot;
     } as;
 } leat__step;
 
@@ -149,8 +104,12 @@ typedef struct leat__plan {
     size_t budget;
     int n_slots; /* that there is memory for                               */
     int n_slots_begin;
-    bool non_temporal;    /* the ring does not fit in the last-level cache           */
-    int grain;            /* samples in a task                                      */
+    bool non_temporal; /* the ring does not fit in the last-level cache           */
+    int grain;         /* samples in a task                                      */
+    int group;         /* samples in a group, which one task mixes; 0 = none      */
+    int n_group_ops;
+    leat__group_op group_op[LEAT_GROUP_OPS_MAX];
+    uint64_t contents;    /* of files that operations read, as a hash                */
     uint64_t fingerprint; /* of the operations, without those that change nothing    */
     leat__buf text;       /* the operations in their normal form                     */
     leat__arena memory;   /* features, passes, names                                 */
@@ -181,7 +140,7 @@ void leat__plan_free(leat__plan *plan);
 /* Lines of text for `leat plan`; snprintf's return value. */
 size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap);
 
-/* For plan functions (plan_order.c, plan_fields.c, plan_image.c): */
+/* For plan functions, in ops_*.c; plan_image.h has more for image operations. */
 int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) LEAT_PRINTF(4, 5);
 /* Index of the field that the argument `name` names; fails with the nearest name. */
 int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *name, int *out,
@@ -193,32 +152,11 @@ void leat__plan_close_pass(leat__planner *planner, int field);
 /* Sizes that the fields do not tell by themselves: asks the first sample that can be read. In probe.c. */
 int leat__plan_probe(leat__planner *planner, leat_error *err);
 
-/* The plan functions, in the order of the table. */
-int leat__plan_folder(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_tfrecord(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_arrays(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_synth(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_shuffle(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_take(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_skip(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_shard(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_repeat(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_parse(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_decode_raw(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_reshape(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_cast(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_select(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_decode(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_central_crop(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_center_crop(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_random_crop(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_random_resized_crop(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_resize(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_flip_x(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_flip_y(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_brightness(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_normalize(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_batch(leat__planner *, const leat__use *, leat_error *);
+/* For sources, in ops_order.c: there is only one. What opening it returned (rc); its fields become the first values. */
+int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err);
+int leat__plan_source_take(leat__planner *planner, int rc);
+
+/* Plan functions that the planner knows by name: neither changes a byte of the samples. */
 int leat__plan_prefetch(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_options(leat__planner *, const leat__use *, leat_error *);
 

@@ -94,25 +94,33 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
     const leat__pass_plan *pass = step->as.pass;
     print(p, "one pass: %s\n", pass->text);
     if (pass->decode)
-        print(p, "            decode to %s rows as they are needed%s%s\n",
+        print(p, "            decode to %s rows%s as they are needed%s%s\n",
               pass->decode_options.channels == 1   ? "gray"
               : pass->decode_options.channels == 3 ? "RGB"
               : pass->decode_options.channels == 4 ? "RGBA"
                                                    : "the stored",
+              pass->decode_options.deep ? " of 16 bits" : "",
               pass->decode_options.orient ? ", turned by EXIF" : "",
               pass->decode_options.fast ? ", fast IDCT" : "");
-    if (pass->crop.kind)
+    if (pass->crop.draw)
         print(p, "            %s\n",
               pass->decode ? "only the part that is needed, drawn before decoding"
                            : "a part of the picture, in place");
-    if (pass->resample)
+    if (pass->size.draw) print(p, "            resize by its own size %s\n", resample_name(pass->resample));
+    else if (pass->resample)
         print(p, "            resize to %dx%d %s\n", pass->height, pass->width,
               resample_name(pass->resample));
-    int tables = 0, stages = 0;
-    for (int i = 0; i < pass->n_points; i++) tables += pass->point[i].table, stages += !pass->point[i].table;
-    if (tables) print(p, "            %d operations on u8 as one table\n", tables);
-    if (stages) print(p, "            %d operations on f32 in registers\n", stages);
+    if (pass->pad.draw) print(p, "            with a border\n");
+    if (pass->warp.draw) print(p, "            one inverse map, sampled with order %d\n", pass->warp.order);
+    int measured = 0;
+    for (int i = 0; i < pass->n_points; i++) measured += pass->point[i].measured;
+    if (measured)
+        print(p, "            the picture is measured first, %d time%s\n", measured, measured > 1 ? "s" : "");
+    if (pass->n_points)
+        print(p, "            %d operation%s on values while they are in the first cache\n", pass->n_points,
+              pass->n_points > 1 ? "s" : "");
     if (pass->n_flips) print(p, "            flips by the order of writing\n");
+    if (pass->hole.draw) print(p, "            a part erased\n");
     print(p, "            store as %s %s%s\n", leat_dtype_name(pass->dtype),
           pass->nchw ? "channels first" : "channels last",
           step->output < 0     ? ", for the next step"
@@ -137,6 +145,10 @@ static void print_steps(printer *p, const leat__plan *plan) {
                   step->as.convert.affine ? " with scale and offset" : "");
             break;
         case LEAT_STEP_PASS: print_pass(p, plan, step); break;
+        case LEAT_STEP_ONE_HOT: print(p, "a number for each of %d classes\n", step->as.one_hot.n); break;
+        case LEAT_STEP_PICTURE:
+            print(p, "%s, from one picture in memory to another\n", step->as.picture->op.name);
+            break;
         }
     }
 }
@@ -153,6 +165,9 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
     }
     print(&p, "batch     %d samples, %.1f MB%s\n", plan->batch, (double)plan->slot_bytes / 1e6,
           plan->drop_remainder ? "; a last batch that is not full is left out" : "");
+    for (int i = 0; i < plan->n_group_ops; i++)
+        print(&p, "mix       %s of neighbours in groups of %d, where they lie\n", plan->group_op[i].op.name,
+              plan->group);
     print(&p, "memory    %d to %d batches, %.1f MB at most; the budget is %.1f MB\n", plan->n_slots_begin,
           plan->n_slots, (double)plan->n_slots * (double)plan->slot_bytes / 1e6, (double)plan->budget / 1e6);
     print(&p, "work      %d threads, %d sample%s a task, %s kernels\n", n_threads, plan->grain,

@@ -14,6 +14,9 @@ static void slot_free(leat__slot *slot) {
     leat__free(slot->count);
     leat__free(slot->offsets);
     leat__free(slot->sample);
+    leat__free(slot->position);
+    leat__free(slot->params);
+    leat__free(slot->params_text);
     for (int i = 0; slot->record && i < ring->batch; i++) {
         leat__buf_free(&slot->record[i].bytes);
         leat__free(slot->record[i].bad);
@@ -31,16 +34,31 @@ static void ring_free(leat__ring *ring) {
     leat__free(ring);
 }
 
+static bool slot_params(leat__slot *slot) {
+    const size_t batch = (size_t)slot->ring->batch;
+    slot->params = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->params);
+    slot->params_text = leat__alloc(LEAT_MEM_SLOT, batch * LEAT_PARAMS_BYTES);
+    if (!slot->params || !slot->params_text) return false;
+    for (size_t i = 0; i < batch; i++) {
+        slot->params[i].text = slot->params_text + i * LEAT_PARAMS_BYTES;
+        slot->params[i].cap = LEAT_PARAMS_BYTES;
+    }
+    return true;
+}
+
 static bool slot_arrays(leat__slot *slot) {
     const leat__ring *ring = slot->ring;
     const size_t batch = (size_t)ring->batch, n = (size_t)ring->n_outputs;
     slot->sample = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->sample);
+    slot->position = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->position);
     slot->dropped = leat__alloc(LEAT_MEM_SLOT, batch);
     slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
     slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
     if (ring->stream) slot->record = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->record);
-    if (!slot->sample || !slot->dropped || !slot->count || !slot->offsets || (ring->stream && !slot->record))
+    if (!slot->sample || !slot->position || !slot->dropped || !slot->count || !slot->offsets ||
+        (ring->stream && !slot->record))
         return false;
+    if (ring->params && !slot_params(slot)) return false;
     for (size_t i = 0; i < n; i++) {
         if (!ring->output[i].field.ragged) continue;
         slot->count[i] = leat__alloc(LEAT_MEM_SLOT, batch * sizeof(int64_t));
@@ -82,6 +100,7 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     memcpy(ring->output, plan->output, sizeof ring->output);
     ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
     ring->stream = plan->stream != NULL;
+    ring->params = config->params != 0;
     ring->owner = getpid();
     ring->alloc = config->slot_alloc;
     ring->free = config->slot_free;
@@ -130,6 +149,11 @@ void leat_batch_release(leat_batch *batch) {
     if (last) ring_free(ring);
 }
 
+const char *leat_batch_params(const leat_batch *batch, int i) {
+    const leat__slot *slot = batch ? batch->lease : NULL;
+    return slot && slot->params && i >= 0 && i < batch->n ? slot->params[i].text : "";
+}
+
 /* ------------------------------------------------------------------------------------------- finish */
 
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
@@ -151,6 +175,13 @@ void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
                     strlen(err->message));
 }
 
+/* Each keeps a text of its own. */
+static void swap_params(leat__params *a, leat__params *b) {
+    const leat__params kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
 static void close_holes(leat__slot *slot) {
     const leat__ring *ring = slot->ring;
     int kept = 0;
@@ -158,6 +189,8 @@ static void close_holes(leat__slot *slot) {
         if (slot->dropped[i]) continue;
         if (kept != i) {
             slot->sample[kept] = slot->sample[i];
+            slot->position[kept] = slot->position[i];
+            if (slot->params) swap_params(&slot->params[kept], &slot->params[i]);
             for (int k = 0; k < ring->n_outputs; k++) {
                 const leat__output *out = &ring->output[k];
                 uint8_t *base = slot->memory + out->offset;
@@ -186,6 +219,7 @@ static void pack_ragged(leat__slot *slot, int k) {
 void leat__slot_finish(leat__slot *slot) {
     const leat__ring *ring = slot->ring;
     if (slot->n_bad) close_holes(slot);
+    for (int i = 0; slot->params && i < slot->n; i++) leat__params_finish(&slot->params[i]);
     for (int k = 0; k < ring->n_outputs; k++) {
         const leat__output *out = &ring->output[k];
         leat_tensor *t = &slot->tensor[k];

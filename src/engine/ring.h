@@ -45,6 +45,9 @@ typedef struct leat__slot {
     int n_done;
     uint8_t *memory;
     uint64_t *sample;     /* (batch)                               */
+    uint64_t *position;   /* (batch) in the epoch                  */
+    leat__params *params; /* (batch), only when somebody asks      */
+    char *params_text;
     leat__record *record; /* (batch), streams only, while filling  */
     uint8_t *dropped;     /* (batch) 1 = a hole                    */
     int64_t **count;      /* [output] (batch), ragged outputs only */
@@ -72,7 +75,7 @@ struct leat__ring {
     int batch, n_outputs;
     leat__output output[LEAT_FIELDS_MAX];
     size_t slot_bytes;
-    bool stream;
+    bool stream, params;
     pid_t owner; /* the process that may touch the mutex  */
     leat_slot_alloc_fn alloc;
     leat_slot_free_fn free;

@@ -7,15 +7,29 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "engine/draw.h"
 #include "format/example.h"
 #include "image/convert.h"
 
+static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
+    int n = 0;
+    bufs[n++] = &tools->reader.bytes;
+    bufs[n++] = &tools->reader.extra;
+    bufs[n++] = &tools->band;
+    bufs[n++] = &tools->bordered;
+    for (int i = 0; i < tools->plan->n_steps; i++) {
+        bufs[n++] = &tools->made[i];
+        if (tools->plan->step[i].kind == LEAT_STEP_PICTURE)
+            for (int k = 0; k < LEAT_PICTURE_BUFS; k++) bufs[n++] = &tools->picture[i][k];
+    }
+    for (int i = 0; i < tools->plan->n_values; i++) bufs[n++] = &tools->numbers[i];
+    return n;
+}
+
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err) {
     *tools = (leat__tools){.plan = plan, .large = large};
-    tools->reader.bytes.kind = tools->reader.extra.kind = tools->band.kind = LEAT_MEM_WORKER;
-    for (int i = 0; i < LEAT_STEPS_MAX; i++) tools->made[i].kind = LEAT_MEM_WORKER;
-    for (int i = 0; i < LEAT_VALUES_MAX; i++) tools->numbers[i].kind = LEAT_MEM_WORKER;
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    const int n = list_bufs(tools, bufs);
+    for (int i = 0; i < n; i++) bufs[i]->kind = LEAT_MEM_WORKER;
     leat__image_dsp_init(&tools->dsp, leat__cpu_flags());
     if (plan->source->class->prepare) plan->source->class->prepare(plan->source, &tools->reader);
     tools->decoder = leat__decoder_new(err);
@@ -27,20 +41,11 @@ void leat__tools_free(leat__tools *tools) {
     leat__reader_free(tools->plan->source, &tools->reader);
     leat__decoder_free(&tools->decoder);
     leat__pass_scratch_free(&tools->scratch);
-    leat__buf_free(&tools->band);
-    for (int i = 0; i < LEAT_STEPS_MAX; i++) leat__buf_free(&tools->made[i]);
-    for (int i = 0; i < LEAT_VALUES_MAX; i++) leat__buf_free(&tools->numbers[i]);
+    leat__group_free(tools->group);
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    const int n = list_bufs(tools, bufs);
+    for (int i = 0; i < n; i++) leat__buf_free(bufs[i]);
     tools->plan = NULL;
-}
-
-static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
-    int n = 0;
-    bufs[n++] = &tools->reader.bytes;
-    bufs[n++] = &tools->reader.extra;
-    bufs[n++] = &tools->band;
-    for (int i = 0; i < tools->plan->n_steps; i++) bufs[n++] = &tools->made[i];
-    for (int i = 0; i < tools->plan->n_values; i++) bufs[n++] = &tools->numbers[i];
-    return n;
 }
 
 uint32_t leat__tools_grown(const leat__tools *tools) {
@@ -195,8 +200,7 @@ static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *e
     return 0;
 }
 
-/* Compares what a step made with what the batch has room for. */
-static int check_shape(const leat__output *out, const leat__value *value, leat_error *err) {
+int leat__run_check_shape(const leat__output *out, const leat__value *value, leat_error *err) {
     bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
     for (int i = 0; same && i < value->ndim; i++) same = value->shape[i] == out->field.shape[i];
     if (same) return 0;
@@ -213,9 +217,8 @@ static int check_shape(const leat__output *out, const leat__value *value, leat_e
                       out->field.name, is, batch);
 }
 
-/* Where a step writes: its place in the batch, or its own buffer. */
-static uint8_t *destination(leat__tools *tools, const leat__step *step, const leat__where *at, size_t bytes,
-                            leat_error *err) {
+uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const leat__where *at,
+                               size_t bytes, leat_error *err) {
     if (step->output >= 0 && at->slot) {
         const leat__output *out = &tools->plan->output[step->output];
         return at->slot + out->offset + (size_t)at->place * out->stride;
@@ -236,11 +239,11 @@ static int run_convert(leat__tools *tools, const leat__step *step, const leat__w
     result.bytes = n * leat_dtype_size(result.dtype);
     const bool stores = step->output >= 0 && at->slot;
     if (stores && !tools->plan->output[step->output].field.ragged)
-        LEAT_TRY(check_shape(&tools->plan->output[step->output], &result, err));
+        LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], &result, err));
     if (stores && result.bytes > tools->plan->output[step->output].stride)
         return leat__fail(err, LEAT_ERR_SHAPE, "%s has more values than the batch has room for",
                           tools->plan->output[step->output].field.name);
-    uint8_t *dst = destination(tools, step, at, result.bytes, err);
+    uint8_t *dst = leat__run_destination(tools, step, at, result.bytes, err);
     if (!dst) return LEAT_ERR_MEMORY;
     if (leat__convert(dst, result.dtype, value->data, value->dtype, n, step->as.convert.affine,
                       step->as.convert.scale, step->as.convert.offset) < 0)
@@ -251,183 +254,28 @@ static int run_convert(leat__tools *tools, const leat__step *step, const leat__w
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------------- pass */
-
-typedef struct decoding { /* rows on demand: decoded in bands, so that a picture is never held whole */
-    leat__tools *tools;
-    int height, band_begin, band_end;
-    uint8_t *band;
-    size_t stride;
-} decoding;
-
-/* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
-enum { BAND_ROWS = 16 };
-
-static size_t band_stride(int width, int channels) {
-    return LEAT_ALIGN_UP((size_t)width * (size_t)channels, (size_t)LEAT_CACHE_LINE);
-}
-static size_t band_bytes(int width, int channels) {
-    return band_stride(width, channels) * BAND_ROWS + LEAT_DECODE_SKEW;
-}
-
-static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err) {
-    decoding *d = rows->user;
-    leat__tools *tools = d->tools;
-    if (y >= d->band_end) {
-        leat__run_stage(tools, LEAT_STAGE_DECODE);
-        while (y >= d->band_end) {
-            d->band_begin = d->band_end;
-            const int n = LEAT_MIN((int)BAND_ROWS, d->height - d->band_begin);
-            LEAT_TRY(leat__decode_rows(tools->decoder, d->band, (ptrdiff_t)d->stride, n, err));
-            d->band_end += n;
-        }
-        leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
-    }
-    *out = d->band + (size_t)(y - d->band_begin) * d->stride;
+static int run_one_hot(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
+    leat__value *value = &tools->value[step->value];
+    int64_t label = 0;
+    if (value->bytes != leat_dtype_size(value->dtype))
+        return leat__fail(err, LEAT_ERR_SHAPE, "one_hot: the label is not one number");
+    leat__convert(&label, LEAT_DTYPE_I64, value->data, value->dtype, 1, false, 1, 0);
+    const int n = step->as.one_hot.n;
+    if (label < 0 || label >= n)
+        return leat__fail(err, LEAT_ERR_LIMIT,
+                          "one_hot: label %" PRId64
+                          " lies outside of %d classes, which count from 0: give their number",
+                          label, n);
+    leat__value result = {
+        .dtype = LEAT_DTYPE_F32, .ndim = 1, .shape = {n}, .bytes = (size_t)n * sizeof(float)};
+    if (step->output >= 0 && at->slot)
+        LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], &result, err));
+    float *out = (float *)(void *)leat__run_destination(tools, step, at, result.bytes, err);
+    if (!out) return LEAT_ERR_MEMORY;
+    for (int i = 0; i < n; i++) out[i] = i == label ? step->as.one_hot.on : step->as.one_hot.off;
+    result.data = (const uint8_t *)out;
+    *value = result;
     return 0;
-}
-
-static int finish_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat__rows *rows,
-                       int ndim, leat_error *err) {
-    const leat__pass_plan *plan = step->as.pass;
-    leat__pass pass;
-    LEAT_TRY(leat__draw_pass(&pass, plan, tools->plan->seed, at->epoch, at->position, rows, err));
-    leat__value result = {.dtype = pass.dtype, .ndim = ndim};
-    const int64_t hwc[3] = {pass.height, pass.width, rows->channels};
-    for (int i = 0; i < ndim; i++) result.shape[i] = plan->nchw ? hwc[(i + 2) % 3] : hwc[i];
-    const bool stores = step->output >= 0 && at->slot;
-    if (stores) LEAT_TRY(check_shape(&tools->plan->output[step->output], &result, err));
-    size_t bytes;
-    if (!leat__mul_size((size_t)pass.height * (size_t)pass.width,
-                        (size_t)rows->channels * leat_dtype_size(pass.dtype), &bytes))
-        return leat__fail(err, LEAT_ERR_LIMIT, "a picture of %d x %d pixels is too large", pass.width,
-                          pass.height);
-    uint8_t *dst = destination(tools, step, at, bytes, err);
-    if (!dst) return LEAT_ERR_MEMORY;
-    pass.stream = stores && tools->plan->non_temporal;
-    LEAT_TRY(leat__pass_run(&pass, &tools->dsp, rows, dst, &tools->scratch, err));
-    result.data = dst;
-    result.bytes = bytes;
-    tools->value[step->value] = result;
-    return 0;
-}
-
-static int draw_crop(const leat__tools *tools, const leat__step *step, const leat__where *at, int height,
-                     int width, leat__box *box, leat_error *err) {
-    return leat__draw_crop(box, &step->as.pass->crop, tools->plan->seed, at->epoch, at->position, height,
-                           width, err);
-}
-
-static int stop_at_first_row(leat__rows *rows, int y, const void **out, leat_error *err) {
-    (void)rows, (void)y, (void)out, (void)err;
-    return LEAT_ERR_CANCELLED;
-}
-
-/* A crop may take any part of a picture, in a later epoch a larger one than today: buffers and tables are made for the
- * whole picture when it is first met, by passes that end before their first row. */
-static void prepare_for_whole(leat__tools *tools, const leat__step *step, const leat__where *at,
-                              const leat__picture_info *info) {
-    if (info->height <= tools->met_height && info->width <= tools->met_width) return;
-    tools->met_height = LEAT_MAX(tools->met_height, info->height);
-    tools->met_width = LEAT_MAX(tools->met_width, info->width);
-    const leat__pass_plan *plan = step->as.pass;
-    leat__rows rows = {.height = tools->met_height,
-                       .width = tools->met_width,
-                       .channels = info->channels,
-                       .dtype = LEAT_DTYPE_U8,
-                       .row = stop_at_first_row};
-    leat__pass pass;
-    leat_error ignored;
-    leat__buf_reserve(&tools->band, band_bytes(rows.width, rows.channels));
-    if (plan->resample == LEAT_RESAMPLE_NONE ||
-        leat__draw_pass(&pass, plan, tools->plan->seed, at->epoch, at->position, &rows, &ignored) < 0)
-        return;
-    LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t nothing[LEAT_CACHE_LINE]; /* no row comes, so nothing is written */
-    for (int flipped = 0; flipped < 2; flipped++) {
-        pass.flip_x = flipped;
-        leat__pass_run(&pass, &tools->dsp, &rows, nothing, &tools->scratch, &ignored);
-    }
-}
-
-static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at,
-                             size_t memory_max, leat_error *err) {
-    const leat__value *file = &tools->value[step->value];
-    leat__decode_options options = step->as.pass->decode_options;
-    options.memory_max = memory_max;
-    leat__picture_info info;
-    leat__run_stage(tools, LEAT_STAGE_DECODE);
-    LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
-    if (step->as.pass->crop.kind != LEAT_CROP_NONE) {
-        leat__box box;
-        prepare_for_whole(tools, step, at, &info);
-        int rc = draw_crop(tools, step, at, info.height, info.width, &box, err);
-        if (rc == 0) rc = leat__decode_region(tools->decoder, &box, err);
-        if (rc < 0) {
-            leat__decode_end(tools->decoder, NULL);
-            return rc;
-        }
-        info.height = box.height;
-        info.width = box.width;
-    }
-    leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
-    decoding d = {.tools = tools, .height = info.height, .stride = band_stride(info.width, info.channels)};
-    leat__rows rows = {.height = info.height,
-                       .width = info.width,
-                       .channels = info.channels,
-                       .dtype = LEAT_DTYPE_U8,
-                       .row = decode_row,
-                       .user = &d};
-    int rc;
-    if (leat__buf_reserve(&tools->band, band_bytes(info.width, info.channels))) {
-        d.band = tools->band.data + LEAT_DECODE_SKEW;
-        rc = finish_pass(tools, step, at, &rows, 3, err);
-    } else {
-        rc = leat__fail_memory(err, band_bytes(info.width, info.channels), "rows of a picture");
-    }
-    leat_error end;
-    const int stage = tools->stage, ended = leat__decode_end(tools->decoder, &end);
-    if (rc == 0 && ended < 0) {
-        tools->stage = LEAT_STAGE_DECODE;
-        if (err) *err = end;
-        return ended;
-    }
-    tools->stage = stage;
-    return rc;
-}
-
-static int run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
-    if (step->as.pass->decode) {
-        const int rc = run_decoding_pass(tools, step, at, LEAT_LARGE_PICTURE, err);
-        if (rc != LEAT_ERR_LIMIT) return rc;
-        if (tools->large) leat__lock(tools->large);
-        const size_t most = tools->plan->budget ? LEAT_MAX(tools->plan->budget / 4, LEAT_LARGE_PICTURE) : 0;
-        const int again = run_decoding_pass(tools, step, at, most, err);
-        leat__decoder_trim(tools->decoder, LEAT_LARGE_PICTURE);
-        if (tools->large) leat__unlock(tools->large);
-        return again;
-    }
-    const leat__value *value = &tools->value[step->value];
-    leat__rows rows = {.height = (int)value->shape[0],
-                       .width = (int)value->shape[1],
-                       .channels = value->ndim == 3 ? (int)value->shape[2] : 1,
-                       .dtype = value->dtype,
-                       .data = value->data};
-    if (value->ndim != 2 && value->ndim != 3)
-        return leat__fail(err, LEAT_ERR_SHAPE, "a picture has 2 or 3 axes, not %d", value->ndim);
-    for (int i = 0; i < value->ndim; i++)
-        if (value->shape[i] < 1 || value->shape[i] > INT32_MAX / 16)
-            return leat__fail(err, LEAT_ERR_SHAPE, "a picture with %" PRId64 " elements along axis %d",
-                              value->shape[i], i);
-    const ptrdiff_t pixel = rows.channels * (ptrdiff_t)leat_dtype_size(rows.dtype);
-    rows.stride = rows.width * pixel;
-    if (step->as.pass->crop.kind != LEAT_CROP_NONE) {
-        leat__box box;
-        LEAT_TRY(draw_crop(tools, step, at, rows.height, rows.width, &box, err));
-        rows.data += box.y * rows.stride + box.x * pixel;
-        rows.height = box.height;
-        rows.width = box.width;
-    }
-    return finish_pass(tools, step, at, &rows, value->ndim, err);
 }
 
 /* ------------------------------------------------------------------------------------------- sample */
@@ -443,7 +291,7 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
                                   out->field.name, value->bytes, out->stride);
             at->count[i][at->place] = (int64_t)(value->bytes / out->item);
         } else if (!out->stored) {
-            LEAT_TRY(check_shape(out, value, err));
+            LEAT_TRY(leat__run_check_shape(out, value, err));
         }
         if (!out->stored && value->bytes)
             memcpy(at->slot + out->offset + (size_t)at->place * out->stride, value->data, value->bytes);
@@ -464,7 +312,9 @@ static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err)
         case LEAT_STEP_RAW: LEAT_TRY(run_raw(tools, step, err)); break;
         case LEAT_STEP_RESHAPE: LEAT_TRY(run_reshape(tools, step, err)); break;
         case LEAT_STEP_CONVERT: LEAT_TRY(run_convert(tools, step, at, err)); break;
-        case LEAT_STEP_PASS: LEAT_TRY(run_pass(tools, step, at, err)); break;
+        case LEAT_STEP_PASS: LEAT_TRY(leat__run_pass(tools, step, at, err)); break;
+        case LEAT_STEP_PICTURE: LEAT_TRY(leat__run_picture(tools, step, at, err)); break;
+        case LEAT_STEP_ONE_HOT: LEAT_TRY(run_one_hot(tools, step, at, err)); break;
         }
     }
     if (!at->slot) return 0;
@@ -475,6 +325,7 @@ static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err)
 int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err) {
     leat_error local;
     if (!err) err = &local;
+    if (at->params) leat__params_clear(at->params);
     const int rc = run_steps(tools, at, err);
     const int stage = tools->stage;
     leat__run_stage(tools, LEAT_STAGE_NONE);

@@ -16,10 +16,13 @@ typedef struct leat__tools { /* of one worker; zeroed, then leat__tools_init    
     leat__decoder *decoder;
     leat__image_dsp dsp;
     leat__pass_scratch scratch;
-    leat__buf band;                     /* rows on their way from the decoder                       */
+    leat__buf band;     /* rows on their way from the decoder                       */
+    leat__buf bordered; /* a row with its border                                    */
+    leat__buf picture[LEAT_STEPS_MAX][LEAT_PICTURE_BUFS]; /* scratch of picture steps               */
     leat__buf made[LEAT_STEPS_MAX];     /* what a step makes when it does not write into the batch  */
     leat__buf numbers[LEAT_VALUES_MAX]; /* what parse unpacks                                       */
     leat__value value[LEAT_VALUES_MAX];
+    leat__group_state group[LEAT_GROUP_OPS_MAX];
     int met_height, met_width; /* the largest picture that was cropped so far                */
     int stage;                 /* where the sample is now                                  */
     bool timed;                /* the clock is read at each change of stage                */
@@ -32,6 +35,7 @@ typedef struct leat__where { /* which sample, and where its results go          
     const leat__value *record; /* of a stream: read already                                */
     uint8_t *slot;             /* memory of the batch, NULL = nowhere: the values are wanted */
     int place;                 /* in the batch                                             */
+    leat__params *params;      /* NULL: nobody asks what was drawn                         */
     int64_t **count;           /* [output][place]: values of ragged fields                 */
 } leat__where;
 
@@ -40,7 +44,7 @@ void leat__tools_free(leat__tools *tools);
 /* How often a buffer had to grow. */
 uint32_t leat__tools_grown(const leat__tools *tools);
 /* The largest buffers that any worker has needed so far, so that none has to find out by itself. */
-#define LEAT_TOOLS_BUFS (3 + LEAT_STEPS_MAX + LEAT_VALUES_MAX)
+#define LEAT_TOOLS_BUFS (4 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX)
 typedef struct leat__high_water {
     size_t buf[LEAT_TOOLS_BUFS];
     size_t pass[LEAT_PASS_BUFS];
@@ -53,6 +57,14 @@ void leat__tools_adopt(leat__tools *tools, const leat__high_water *high);
 /* Reads, parses, decodes, transforms and stores one sample. On failure the message names the sample and err->stage the
  * stage; its place in the batch holds anything. */
 int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err);
+/* For the steps, which are in run.c and run_pass.c: */
+int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+/* Compares what a step made with what the batch has room for. */
+int leat__run_check_shape(const leat__output *out, const leat__value *value, leat_error *err);
+/* Where a step writes: its place in the batch, or its own buffer. NULL without memory. */
+uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const leat__where *at,
+                               size_t bytes, leat_error *err);
 /* Ends the timing of the current stage and begins that of another. */
 void leat__run_stage(leat__tools *tools, int stage);
 

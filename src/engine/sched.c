@@ -74,6 +74,7 @@ static int map_places(leat_pipeline *feed) {
         }
         const leat__place place = leat__order_map(order, slot->begin.epoch, position);
         slot->sample[slot->n] = place.sample;
+        slot->position[slot->n] = position;
         slot->dropped[slot->n] = 0;
         if (feed->stream) leat__feed_take(feed->stream, place, &slot->record[slot->n]);
         slot->n++;
@@ -171,7 +172,8 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
     return LEAT_ERR_LIMIT;
 }
 
-static void handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+/* Whether the place holds a sample now: another one. */
+static bool handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
                        leat__where *at, leat_error *err) {
     int policy = feed->plan.on_error;
     if (policy == LEAT_ON_ERROR_REPLACE && replace_sample(feed, worker, slot, place, at) < 0) {
@@ -186,6 +188,22 @@ static void handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *sl
         slot->error = *err;
     }
     leat__unlock(&feed->ring->mutex);
+    return policy == LEAT_ON_ERROR_REPLACE;
+}
+
+/* After each place, in order: groups are mixed as they fill. */
+static void mix_place(leat__tools *tools, const leat__where *at, bool good, bool last) {
+    const int group = tools->plan->group;
+    leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
+    if (good)
+        leat__group_add(tools, &(leat__group_member){.epoch = at->epoch,
+                                                     .position = at->position,
+                                                     .sample = at->sample,
+                                                     .slot = at->slot,
+                                                     .place = at->place,
+                                                     .params = at->params});
+    if (last || (at->place + 1) % group == 0) leat__group_end(tools);
+    leat__run_stage(tools, LEAT_STAGE_NONE);
 }
 
 static void stall(const leat_pipeline *feed, const leat__worker *worker) {
@@ -193,7 +211,7 @@ static void stall(const leat_pipeline *feed, const leat__worker *worker) {
     leat__sleep_ns(us * 1000);
 }
 
-static void run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task) {
+void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task) {
     leat__slot *slot = task->slot;
     leat__tools *tools = &worker->tools;
     if (feed->stall_us) stall(feed, worker);
@@ -207,10 +225,12 @@ static void run_task(leat_pipeline *feed, leat__worker *worker, const leat__task
                           .sample = slot->sample[place],
                           .slot = slot->memory,
                           .place = place,
+                          .params = slot->params ? &slot->params[place] : NULL,
                           .count = slot->count};
         leat_error err;
-        if (run_place(feed, worker, slot, place, &at, &err) < 0)
-            handle_bad(feed, worker, slot, place, &at, &err);
+        const bool good = run_place(feed, worker, slot, place, &at, &err) == 0 ||
+                          handle_bad(feed, worker, slot, place, &at, &err);
+        if (feed->plan.group) mix_place(tools, &at, good, i + 1 == task->n);
     }
     if (feed->plan.non_temporal) leat__image_fence();
 }
@@ -255,7 +275,7 @@ bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {
     if (feed->dealing) pthread_cond_signal(&ring->work); /* there is more for somebody else */
     adopt(feed, worker);
     leat__unlock(&ring->mutex);
-    run_task(feed, worker, &task);
+    leat__sched_run_task(feed, worker, &task);
     leat__lock(&ring->mutex);
     account(feed, worker, task.n);
     leat__slot *slot = task.slot;
@@ -326,6 +346,7 @@ int leat__sched_start(leat_pipeline *feed, leat_error *err) {
         worker->feed = feed;
         worker->number = i;
         LEAT_TRY(leat__tools_init(&worker->tools, &feed->plan, &feed->large, err));
+        LEAT_TRY(leat__group_init(worker->tools.group, &feed->plan, err));
     }
     if (feed->config.synchronous) return 0;
     for (int i = 0; i < feed->n_workers; i++) {

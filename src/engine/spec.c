@@ -208,6 +208,12 @@ static int place_named(lexer *lex, leat__use *use, const token *t) {
     const leat__op *op = use->op;
     for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++)
         if (strcmp(op->arg[i].name, t->key) == 0) return set_value(lex, use, i, t);
+    for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++) {
+        if (!op->arg[i].pairs) continue;
+        const token pair = {.value = t->key, .column = t->column, .value_column = t->column};
+        ((char *)t->value)[-1] = '='; /* as it was written */
+        return set_value(lex, use, i, &pair);
+    }
     const char *near = leat__nearest(t->key, arg_name, op);
     if (near)
         return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s'; did you mean '%s'?",
@@ -254,7 +260,8 @@ static int read_verb(lexer *lex) {
     leat__use *use = &spec->use[spec->n_uses];
     *use = (leat__use){.op = op, .number = 1, .column = t.column};
     /* What puts samples together draws nothing: adding prefetch or options must not change the draws of others. */
-    for (int i = 0; i < spec->n_uses; i++) use->number += spec->use[i].op->kind != LEAT_OP_BATCH;
+    for (int i = 0; i < spec->n_uses; i++)
+        use->number += spec->use[i].op->kind != LEAT_OP_BATCH || spec->use[i].op->random;
     int next = 0, more;
     while ((more = next_token(lex, &t)) > 0) {
         if (t.key) LEAT_TRY(place_named(lex, use, &t));

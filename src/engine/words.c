@@ -47,8 +47,9 @@ int leat__dtype_find(const char *name, size_t n) {
 }
 
 const leat__op *leat__op_find(const char *name) {
-    for (size_t i = 0; i < leat__n_ops; i++)
-        if (strcmp(leat__ops[i].name, name) == 0) return &leat__ops[i];
+    const leat__op *op;
+    for (size_t i = 0; (op = leat__op_at(i)) != NULL; i++)
+        if (strcmp(op->name, name) == 0) return op;
     return NULL;
 }
 
@@ -87,7 +88,8 @@ const char *leat__nearest(const char *word, const char *(*next)(const void *user
 
 static const char *op_name(const void *user, size_t i) {
     (void)user;
-    return i < leat__n_ops ? leat__ops[i].name : NULL;
+    const leat__op *op = leat__op_at(i);
+    return op ? op->name : NULL;
 }
 
 const char *leat__op_nearest(const char *name) {

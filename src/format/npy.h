@@ -13,4 +13,20 @@
  * one. */
 size_t leat__npy_header(char *out, size_t cap, int dtype, int ndim, const int64_t *shape);
 
+/* What the header of a file says of its array. */
+typedef struct leat__npy {
+    int dtype; /* LEAT_DTYPE_*; two opaque bytes are bf16 */
+    int ndim;
+    int64_t shape[LEAT_NDIM_MAX];
+    int fortran;       /* 1 = the first axis is the fastest */
+    size_t header;     /* bytes of the file before the values */
+    size_t count;      /* values */
+    size_t data_bytes; /* their bytes, which the file should have behind the header */
+} leat__npy;
+
+/* Reads the header at the beginning of a file, versions 1 to 3, of which at least the header is given; that the values
+ * are there is the caller's to compare. LEAT_ERR_FORMAT: it is none; LEAT_ERR_TYPE: of a type that leat has not;
+ * LEAT_ERR_LIMIT: more axes or values than an array can have here. */
+int leat__npy_read_header(leat__npy *out, const void *bytes, size_t n, leat_error *err);
+
 #endif

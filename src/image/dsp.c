@@ -11,12 +11,23 @@ void leat__image_dsp_init(leat__image_dsp *dsp, unsigned cpu_flags) {
     leat__image_dsp_init_resample_c(dsp);
     leat__image_dsp_init_point_c(dsp);
     leat__image_dsp_init_line_c(dsp);
+    leat__image_dsp_init_colour_c(dsp);
+    leat__image_dsp_init_stats_c(dsp);
+    leat__image_dsp_init_mix_c(dsp);
+    leat__image_dsp_init_half_c(dsp);
+    leat__image_dsp_init_warp_c(dsp);
 #if defined(__x86_64__)
     if (cpu_flags & LEAT_CPU_AVX2) {
         leat__image_dsp_init_resample_avx2(dsp);
         leat__image_dsp_init_point_avx2(dsp);
         leat__image_dsp_init_planar_avx2(dsp);
         leat__image_dsp_init_line_avx2(dsp);
+        leat__image_dsp_init_colour_avx2(dsp);
+        leat__image_dsp_init_stats_avx2(dsp);
+        leat__image_dsp_init_tables_avx2(dsp);
+        leat__image_dsp_init_mix_avx2(dsp);
+        leat__image_dsp_init_half_avx2(dsp);
+        leat__image_dsp_init_warp_avx2(dsp);
     }
 #else
     (void)cpu_flags;

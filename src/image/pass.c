@@ -23,42 +23,43 @@ int leat__job_fetch(const leat__job *j, int y, const void **row) {
     leat__rows *src = j->src;
     if (src->data) *row = src->data + (ptrdiff_t)y * src->stride;
     else LEAT_TRY(src->row(src, y, row, j->err));
-    if (src->dtype == LEAT_DTYPE_F32 && (uintptr_t)*row % sizeof(float)) { /* raw bytes of a record */
-        const size_t bytes = (size_t)src->width * j->pixel_in;
-        LEAT_TRY(leat__job_reserve(j, &j->scratch->moved, bytes, 1));
-        *row = memcpy(j->scratch->moved.data, *row, bytes);
+    const size_t width = (size_t)src->width;
+    if ((uintptr_t)*row % leat_dtype_size(src->dtype)) { /* raw bytes of a record */
+        LEAT_TRY(leat__job_reserve(j, &j->scratch->moved, width, j->pixel_in));
+        *row =
+            memcpy(j->scratch->moved.data, *row, width * (size_t)j->channels * leat_dtype_size(src->dtype));
+    }
+    if (j->in != src->dtype) { /* u16 that will be weighted */
+        LEAT_TRY(leat__job_reserve(j, &j->scratch->widened, width, j->pixel_in));
+        float *wide = (float *)(void *)j->scratch->widened.data;
+        j->dsp->from_u16(wide, *row, width * (size_t)j->channels, &leat__no_chain, false);
+        *row = wide;
     }
     return 0;
 }
 
 /* -------------------------------------------------------------------------------------------- store */
 
-static void set_chain(leat__chain *chain, const leat__affine *stage, int n, int channels) {
-    const int period = channels <= 4 ? channels : 1;
-    chain->n = n;
-    chain->channels = period;
-    for (int s = 0; s < n; s++) {
-        float *mul = chain->mul[s], *add = chain->add[s];
-        for (int c = 0; c < period; c++) mul[c] = stage[s].mul[c], add[c] = stage[s].add[c];
-        for (int i = period; i < LEAT_CHAIN_PERIOD + 4; i++)
-            mul[i] = mul[i - period], add[i] = add[i - period];
-    }
+const leat__chain *leat__job_last_chain(const leat__job *j) {
+    const leat__sweep *last = j->n_sweeps ? &j->sweep[j->n_sweeps - 1] : NULL;
+    return last && last->chain ? last->chain : &leat__no_chain;
 }
 
-const leat__chain *leat__job_chain(const leat__job *j, int i) {
-    return i < j->n_chains ? &j->scratch->chain[i] : &leat__no_chain;
+static bool is_half(int dtype) {
+    return dtype == LEAT_DTYPE_F16 || dtype == LEAT_DTYPE_BF16;
 }
 
-/* The last step: n pixels of the given type, through the chain, to place `pixel` of the output. u8 outputs
- * have no chain left. */
+/* The last step: n pixels of the given type, through the chain, to place `pixel` of the output. Only outputs of floats
+ * have a chain left. */
 static void put(const leat__job *j, size_t pixel, const void *src, int dtype, size_t n,
                 const leat__chain *chain) {
     const leat__pass *pass = j->pass;
     const leat__image_dsp *dsp = j->dsp;
     const size_t channels = (size_t)j->channels, values = n * channels;
     const bool planes = pass->nchw && j->channels > 1;
+    const size_t at = planes ? pixel : pixel * channels;
     if (pass->dtype == LEAT_DTYPE_F32) {
-        float *dst = (float *)(void *)j->dst + (planes ? pixel : pixel * channels);
+        float *dst = (float *)(void *)j->dst + at;
         if (dtype == LEAT_DTYPE_U8) {
             if (planes) dsp->planar_from_u8[j->k](dst, j->plane, src, n, j->channels, chain, pass->stream);
             else dsp->from_u8(dst, src, values, chain, pass->stream);
@@ -68,14 +69,24 @@ static void put(const leat__job *j, size_t pixel, const void *src, int dtype, si
         }
         return;
     }
-    uint8_t *dst = j->dst + (planes ? pixel : pixel * channels);
-    if (dtype == LEAT_DTYPE_F32) {
-        if (!planes) {
-            dsp->u8_from_f32(dst, src, values);
-            return;
+    uint8_t *bytes = j->chunked ? j->scratch->chunk.data + j->chunk * sizeof(float) : NULL;
+    if (leat_dtype_size(pass->dtype) == 2) {
+        uint16_t *dst = (uint16_t *)(void *)j->dst + at;
+        if (is_half(pass->dtype)) { /* from floats; planes are made of halves, which are fewer bytes */
+            uint16_t *to = planes ? (uint16_t *)(void *)bytes : dst;
+            if (pass->dtype == LEAT_DTYPE_F16) dsp->half_from_f32(to, src, values, !planes && pass->stream);
+            else dsp->bf16_from_f32(to, src, values, !planes && pass->stream);
+            if (!planes) return;
+            src = to;
         }
-        uint8_t *bytes = j->scratch->chunk.data + sizeof(float) * LEAT_MAX((size_t)CHUNK_VALUES, channels);
-        dsp->u8_from_f32(bytes, src, values);
+        if (planes) dsp->planar_u16[j->k](dst, j->plane, src, n, j->channels);
+        else dsp->copy(dst, src, 2 * values, pass->stream);
+        return;
+    }
+    uint8_t *dst = j->dst + at;
+    if (dtype == LEAT_DTYPE_F32) {
+        dsp->u8_from_f32(planes ? bytes : dst, src, values);
+        if (!planes) return;
         src = bytes;
     }
     if (planes) dsp->planar_u8[j->k](dst, j->plane, src, n, j->channels);
@@ -84,29 +95,29 @@ static void put(const leat__job *j, size_t pixel, const void *src, int dtype, si
 
 /* Stores n finished pixels, any number of rows, from place `pixel` on. */
 static void store(const leat__job *j, size_t pixel, const void *src, int dtype, size_t n) {
+    const int out = j->pass->dtype;
+    const leat__chain *last = out == LEAT_DTYPE_F32 ? leat__job_last_chain(j) : &leat__no_chain;
     if (!j->chunked) {
-        put(j, pixel, src, dtype, n, leat__job_chain(j, 0));
+        put(j, pixel, src, dtype, n, last);
         return;
     }
-    const size_t channels = (size_t)j->channels;
-    const size_t step = LEAT_MAX(CHUNK_VALUES / channels, (size_t)1);
-    const int n_sweeps = j->pass->dtype == LEAT_DTYPE_F32 ? j->n_chains - 1 : j->n_chains;
-    float *between = (float *)(void *)j->scratch->chunk.data;
+    const size_t channels = (size_t)j->channels, pixel_bytes = channels * leat_dtype_size(dtype);
+    const size_t step = j->chunk / channels;
+    const int n_sweeps = j->n_sweeps - (last->n > 0);
     for (size_t done = 0; done < n; done += step) {
         const size_t m = LEAT_MIN(step, n - done);
-        const size_t at = done * channels;
-        const void *from = dtype == LEAT_DTYPE_U8 ? (const void *)((const uint8_t *)src + at)
-                                                  : (const void *)((const float *)src + at);
         int type = dtype;
-        for (int s = 0; s < n_sweeps; s++) {
-            if (type == LEAT_DTYPE_U8)
-                j->dsp->from_u8(between, from, m * channels, leat__job_chain(j, s), false);
-            else j->dsp->from_f32(between, from, m * channels, leat__job_chain(j, s), false);
-            from = between;
-            type = LEAT_DTYPE_F32;
-        }
-        put(j, pixel + done, from, type, m, leat__job_chain(j, n_sweeps));
+        const void *made =
+            leat__job_sweep(j, n_sweeps, (const uint8_t *)src + done * pixel_bytes, &type, m, pixel + done);
+        if (is_half(out) || (out == LEAT_DTYPE_F32 && type == LEAT_DTYPE_U16))
+            made = leat__job_floats(j, made, &type, m * channels);
+        put(j, pixel + done, made, type, m, last);
     }
+}
+
+void leat__job_store_rows(const leat__job *j, int y, int n, const void *src, int dtype) {
+    const size_t width = (size_t)j->pass->width;
+    store(j, (size_t)y * width, src, dtype, (size_t)n * width);
 }
 
 void leat__job_store_row(const leat__job *j, int y, const void *src, int dtype) {
@@ -116,13 +127,27 @@ void leat__job_store_row(const leat__job *j, int y, const void *src, int dtype) 
 
 /* -------------------------------------------------------------------------------- without resampling */
 
-static void turn_row(const leat__job *j, uint8_t *dst, const void *row) {
-    const size_t width = (size_t)j->pass->width;
-    if (j->pass->flip_x) {
-        j->dsp->reverse(dst, row, width, j->pixel_in);
-        row = dst;
+/* RGB bytes that become floats are turned on their way; lines that are stored past the caches must be whole. */
+static bool turns_in_store(const leat__job *j) {
+    const leat__pass *pass = j->pass;
+    const bool lines = (uintptr_t)j->dst % LEAT_CACHE_LINE == 0 && pass->width % 16 == 0;
+    return pass->flip_x && !j->chunked && !pass->nchw && pass->dtype == LEAT_DTYPE_F32 &&
+           j->src->dtype == LEAT_DTYPE_U8 && j->channels == 3 && (lines || !pass->stream);
+}
+
+static int run_turned(const leat__job *j) {
+    const leat__pass *pass = j->pass;
+    const size_t width = (size_t)pass->width;
+    for (int i = 0; i < pass->height; i++) {
+        const void *row;
+        const bool upward = pass->flip_y && j->src->data; /* rows of a decoder come in their own order */
+        const int y = upward ? pass->height - 1 - i : i,
+                  place = pass->flip_y && !upward ? pass->height - 1 - i : i;
+        LEAT_TRY(leat__job_fetch(j, y, &row));
+        float *dst = (float *)(void *)j->dst + (size_t)place * width * 3;
+        j->dsp->from_rgb8_turned(dst, row, width, leat__job_last_chain(j), pass->stream);
     }
-    if (j->lut) j->dsp->lut(dst, row, j->pass->lut, width * j->pixel_in);
+    return 0;
 }
 
 static int run_plain(const leat__job *j) {
@@ -130,34 +155,33 @@ static int run_plain(const leat__job *j) {
     const leat__rows *src = j->src;
     const int height = pass->height, dtype = src->dtype;
     const size_t width = (size_t)pass->width, row_bytes = width * j->pixel_in;
-    const bool turned = pass->flip_x || j->lut;
-    const bool odd = dtype == LEAT_DTYPE_F32 && (uintptr_t)src->data % sizeof(float);
-    if (src->data && !turned && !pass->flip_y && !odd && src->stride == (ptrdiff_t)row_bytes) {
+    const bool odd = dtype != LEAT_DTYPE_U8 && (uintptr_t)src->data % leat_dtype_size(dtype);
+    if (src->data && !pass->flip_x && !pass->flip_y && !odd && src->stride == (ptrdiff_t)row_bytes) {
         store(j, 0, src->data, dtype, j->plane);
         return 0;
     }
     const int block = src->data ? (int)LEAT_CLAMP(BLOCK_BYTES / row_bytes, (size_t)1, (size_t)height) : 1;
     leat__buf *buf = &j->scratch->row;
-    if (turned) LEAT_TRY(leat__job_reserve(j, buf, (size_t)block, row_bytes));
+    if (pass->flip_x) LEAT_TRY(leat__job_reserve(j, buf, (size_t)block, row_bytes));
     if (!src->data) {
         for (int y = 0; y < height; y++) {
             const void *row;
             LEAT_TRY(leat__job_fetch(j, y, &row));
-            if (turned) turn_row(j, buf->data, row);
-            leat__job_store_row(j, y, turned ? buf->data : row, dtype);
+            if (pass->flip_x) j->dsp->reverse(buf->data, row, width, j->pixel_in), row = buf->data;
+            leat__job_store_row(j, y, row, dtype);
         }
         return 0;
     }
     /* In memory: output rows in their own order, those that are copied anyway in blocks. */
-    for (int first = 0; first < height; first += turned ? block : 1) {
-        const int n = turned ? LEAT_MIN(block, height - first) : 1;
+    for (int first = 0; first < height; first += pass->flip_x ? block : 1) {
+        const int n = pass->flip_x ? LEAT_MIN(block, height - first) : 1;
         const void *row = NULL;
         for (int i = 0; i < n; i++) {
             const int y = first + i;
             LEAT_TRY(leat__job_fetch(j, pass->flip_y ? height - 1 - y : y, &row));
-            if (turned) turn_row(j, buf->data + (size_t)i * row_bytes, row);
+            if (pass->flip_x) j->dsp->reverse(buf->data + (size_t)i * row_bytes, row, width, j->pixel_in);
         }
-        store(j, (size_t)first * width, turned ? buf->data : row, dtype, (size_t)n * width);
+        store(j, (size_t)first * width, pass->flip_x ? buf->data : row, dtype, (size_t)n * width);
     }
     return 0;
 }
@@ -179,7 +203,6 @@ static int run_nearest(const leat__job *j) {
             have = y->lower[i];
             LEAT_TRY(leat__job_fetch(j, have, &row));
             j->dsp->nearest(out, row, x, j->pixel_in);
-            if (j->lut) j->dsp->lut(out, out, pass->lut, (size_t)pass->width * j->pixel_in);
         }
         leat__job_store_row(j, i, out, src->dtype);
     }
@@ -188,23 +211,40 @@ static int run_nearest(const leat__job *j) {
 
 /* --------------------------------------------------------------------------------------------- run */
 
+static int check_types(const leat__pass *pass, const leat__rows *src, leat_error *err) {
+    const bool in =
+        src->dtype == LEAT_DTYPE_U8 || src->dtype == LEAT_DTYPE_U16 || src->dtype == LEAT_DTYPE_F32;
+    const bool out = pass->dtype == LEAT_DTYPE_U8 || pass->dtype == LEAT_DTYPE_F32 || is_half(pass->dtype) ||
+                     pass->dtype == LEAT_DTYPE_U16;
+    if (!in || !out) return leat__fail(err, LEAT_ERR_TYPE, "pictures are u8, u16 or f32");
+    const bool whole =
+        src->dtype == LEAT_DTYPE_U16 && (pass->dtype == LEAT_DTYPE_U8 || pass->dtype == LEAT_DTYPE_U16);
+    const bool floats = leat__resample_gives_f32(pass->resample) || pass->warp || pass->n_points;
+    if ((pass->dtype == LEAT_DTYPE_U16 && src->dtype != LEAT_DTYPE_U16) ||
+        (whole && (floats || pass->dtype == LEAT_DTYPE_U8)))
+        return leat__fail(err, LEAT_ERR_TYPE,
+                          "values of 16 bits stay as they are: write cast image f32 before");
+    return 0;
+}
+
 static int check(const leat__pass *pass, const leat__rows *src, const void *dst, leat_error *err) {
     size_t bytes;
     if (src->height < 1 || src->width < 1 || src->channels < 1 || pass->height < 1 || pass->width < 1)
         return leat__fail(err, LEAT_ERR_SHAPE, "an empty picture: %dx%dx%d to %dx%d", src->height, src->width,
                           src->channels, pass->height, pass->width);
-    if ((src->dtype != LEAT_DTYPE_U8 && src->dtype != LEAT_DTYPE_F32) ||
-        (pass->dtype != LEAT_DTYPE_U8 && pass->dtype != LEAT_DTYPE_F32))
-        return leat__fail(err, LEAT_ERR_TYPE, "pictures are u8 or f32");
-    if (pass->n_stages < 0 || pass->n_stages > LEAT_PASS_STAGES || (!src->data && !src->row))
-        return leat__fail(err, LEAT_ERR_ARGUMENT, "a pass with %d stages%s", pass->n_stages,
+    LEAT_TRY(check_types(pass, src, err));
+    if (pass->n_points < 0 || pass->n_points > LEAT_PASS_POINTS || (!src->data && !src->row))
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "a pass with %d points%s", pass->n_points,
                           src->data || src->row ? "" : " and no source");
     if (!leat__mul_size((size_t)LEAT_MAX(src->width, pass->width), (size_t)src->channels * 8, &bytes) ||
         !leat__mul_size(bytes, (size_t)LEAT_MAX(src->height, pass->height), &bytes) || bytes > PTRDIFF_MAX)
         return leat__fail(err, LEAT_ERR_LIMIT, "a picture of %dx%dx%d is too large", src->height, src->width,
                           src->channels);
-    if (pass->dtype == LEAT_DTYPE_F32 && (uintptr_t)dst % sizeof(float))
-        return leat__fail(err, LEAT_ERR_ARGUMENT, "floats are to be written at an odd address");
+    if ((uintptr_t)dst % leat_dtype_size(pass->dtype))
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "values are to be written at an odd address");
+    if (pass->warp && !src->data)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "a warp of rows that are not in memory");
+    if (pass->warp) return 0;
     if (pass->resample == LEAT_RESAMPLE_NONE) {
         if (src->height == pass->height && src->width == pass->width) return 0;
         return leat__fail(err, LEAT_ERR_SHAPE, "the picture is %dx%d and not %dx%d: resize or crop it",
@@ -220,39 +260,46 @@ static int check(const leat__pass *pass, const leat__rows *src, const void *dst,
     return 0;
 }
 
-int leat__pass_run(const leat__pass *pass, const leat__image_dsp *dsp, leat__rows *src, void *dst,
+/* Whether values pass through a buffer on their way to the store. */
+static bool needs_chunk(const leat__job *j, bool floats) {
+    const leat__pass *pass = j->pass;
+    const bool planes = pass->nchw && j->channels > 1;
+    if (pass->dtype == LEAT_DTYPE_F32)
+        return j->n_sweeps > 1 || (j->n_sweeps == 1 && !j->sweep[0].chain) ||
+               (j->src->dtype == LEAT_DTYPE_U16 && !floats);
+    return is_half(pass->dtype) || j->n_sweeps > 0 || (floats && planes);
+}
+
+int leat__pass_run(leat__pass *pass, const leat__image_dsp *dsp, leat__rows *src, void *dst,
                    leat__pass_scratch *scratch, leat_error *err) {
     LEAT_TRY(check(pass, src, dst, err));
     const bool same = src->height == pass->height && src->width == pass->width;
-    const bool kept =
-        pass->resample == LEAT_RESAMPLE_NONE || (same && leat__resample_keeps_same_size(pass->resample));
-    const bool gives_f32 = leat__resample_gives_f32(pass->resample);
-    leat__job j = {
-        .pass = pass,
-        .dsp = dsp,
-        .src = src,
-        .scratch = scratch,
-        .err = err,
-        .dst = dst,
-        .channels = src->channels,
-        .k = leat__image_dsp_index(src->channels),
-        .lut = pass->has_lut && src->dtype == LEAT_DTYPE_U8 && !gives_f32,
-        .pixel_in = (size_t)src->channels * (src->dtype == LEAT_DTYPE_U8 ? 1 : sizeof(float)),
-        .plane = (size_t)pass->height * (size_t)pass->width,
-    };
-    if (pass->n_stages) {
-        const int head = LEAT_MIN(pass->n_stages, LEAT_CHAIN_STAGES), rest = pass->n_stages - head;
-        set_chain(&scratch->chain[0], pass->stage, head, src->channels);
-        if (rest) set_chain(&scratch->chain[1], pass->stage + head, rest, src->channels);
-        j.n_chains = rest ? 2 : 1;
-    }
-    const bool floats = src->dtype == LEAT_DTYPE_F32 || (gives_f32 && !kept);
-    if (pass->dtype == LEAT_DTYPE_F32) j.chunked = j.n_chains > 1;
-    else j.chunked = j.n_chains > 0 || (floats && pass->nchw && src->channels > 1);
-    if (j.chunked) /* floats, then bytes */
-        LEAT_TRY(leat__job_reserve(&j, &scratch->chunk, LEAT_MAX((size_t)CHUNK_VALUES, (size_t)src->channels),
-                                   sizeof(float) + 1));
-    if (kept) return run_plain(&j);
+    const bool kept = !pass->warp && (pass->resample == LEAT_RESAMPLE_NONE ||
+                                      (same && leat__resample_keeps_same_size(pass->resample)));
+    leat__job j;
+    j.pass = pass;
+    j.dsp = dsp;
+    j.src = src;
+    j.scratch = scratch;
+    j.err = err;
+    j.dst = dst;
+    j.channels = src->channels;
+    j.k = leat__image_dsp_index(src->channels);
+    const bool weighted = !kept && !pass->warp && leat__resample_gives_f32(pass->resample);
+    j.in = weighted && src->dtype == LEAT_DTYPE_U16 ? LEAT_DTYPE_F32 : src->dtype;
+    j.pixel_in = (size_t)src->channels * leat_dtype_size(j.in);
+    j.plane = (size_t)pass->height * (size_t)pass->width;
+    j.chunk = LEAT_ALIGN_UP(LEAT_MAX((size_t)CHUNK_VALUES, (size_t)src->channels), (size_t)16);
+    LEAT_TRY(leat__job_measure(&j));
+    leat__job_merge_tables(&j);
+    leat__job_plan_sweeps(&j, pass->n_points);
+    const bool floats =
+        src->dtype == LEAT_DTYPE_F32 ||
+        (!kept && (leat__resample_gives_f32(pass->resample) || leat__warp_gives_f32(pass->warp)));
+    j.chunked = needs_chunk(&j, floats);
+    if (j.chunked) LEAT_TRY(leat__job_reserve_chunk(&j));
+    if (pass->warp) return leat__job_run_warp(&j);
+    if (kept) return turns_in_store(&j) ? run_turned(&j) : run_plain(&j);
     if (leat__resample_is_nearest(pass->resample)) return run_nearest(&j);
     if (leat__resample_is_pil(pass->resample)) return leat__job_run_pil(&j);
     if (pass->resample == LEAT_RESAMPLE_TF_BILINEAR) return leat__job_run_linear(&j);
@@ -269,12 +316,14 @@ void leat__pass_scratch_free(leat__pass_scratch *scratch) {
     leat__buf_free(&scratch->chunk);
     leat__buf_free(&scratch->taken);
     leat__buf_free(&scratch->moved);
+    leat__buf_free(&scratch->widened);
+    leat__buf_free(&scratch->field);
 }
 
 static void list_bufs(leat__pass_scratch *s, leat__buf *bufs[LEAT_PASS_BUFS]) {
-    leat__buf *const all[LEAT_PASS_BUFS] = {&s->taps_x[0].buf, &s->taps_x[1].buf, &s->taps_y.buf,
-                                            &s->ring,          &s->row,           &s->turned,
-                                            &s->chunk,         &s->taken,         &s->moved};
+    leat__buf *const all[LEAT_PASS_BUFS] = {&s->taps_x[0].buf, &s->taps_x[1].buf, &s->taps_y.buf, &s->ring,
+                                            &s->row,           &s->turned,        &s->chunk,      &s->taken,
+                                            &s->moved,         &s->widened,       &s->field};
     memcpy(bufs, all, sizeof all);
 }
 

@@ -15,7 +15,7 @@ static int linear_row(const leat__job *j, float *const place[2], int held[2], in
         i = held[0] == keep ? 1 : 0;
         LEAT_TRY(leat__job_fetch(j, want, &row));
         const leat__taps *taps = &j->scratch->taps_x[pass->flip_x];
-        if (j->src->dtype == LEAT_DTYPE_U8) j->dsp->tf_h_u8[j->k](place[i], row, taps, j->channels);
+        if (j->in == LEAT_DTYPE_U8) j->dsp->tf_h_u8[j->k](place[i], row, taps, j->channels);
         else j->dsp->tf_h_f32(place[i], row, taps, j->channels);
         held[i] = want;
     }
@@ -46,7 +46,7 @@ int leat__job_run_linear(const leat__job *j) {
         if (direct) {
             const int to = pass->flip_y ? pass->height - 1 - i : i;
             j->dsp->lerp((float *)(void *)j->dst + (size_t)to * values, top, bottom, y->lerp[i], values,
-                         leat__job_chain(j, 0), pass->stream);
+                         leat__job_last_chain(j), pass->stream);
         } else {
             j->dsp->lerp(out, top, bottom, y->lerp[i], values, &leat__no_chain, false);
             leat__job_store_row(j, i, out, LEAT_DTYPE_F32);
@@ -72,14 +72,14 @@ static int weighted_row(const leat__job *j, const weighted_run *r, int y, const 
     uint8_t *place = j->scratch->ring.data + (size_t)(y % r->n_ring) * r->step;
     if (r->rows_first) {
         float *values = (float *)(void *)j->scratch->turned.data;
-        if (j->src->dtype == LEAT_DTYPE_U8) {
+        if (j->in == LEAT_DTYPE_U8) {
             j->dsp->from_u8(values, row, (size_t)j->src->width * (size_t)j->channels, &leat__no_chain, false);
             row = values;
         }
         const leat__taps *taps = &j->scratch->taps_x[j->pass->flip_x];
         j->dsp->sum_h[j->k]((float *)(void *)place, row, taps, j->channels);
         *out = place;
-    } else if (j->src->data && row != j->scratch->moved.data) {
+    } else if (leat__job_keeps(j, row)) {
         *out = row;
     } else {
         *out = memcpy(place, row, r->row);
@@ -116,7 +116,7 @@ int leat__job_run_weighted(const leat__job *j) {
                               pass->flip_x, j->dsp->lanes[j->k], j->err));
     LEAT_TRY(leat__taps_build(&scratch->taps_y, pass->resample, src->height, pass->height, false, 0, j->err));
     weighted_run r = {.rows_first = pass->resample == LEAT_RESAMPLE_TF_AREA,
-                      .bytes = src->dtype == LEAT_DTYPE_U8,
+                      .bytes = j->in == LEAT_DTYPE_U8,
                       .row = (size_t)src->width * j->pixel_in,
                       .n_ring = y->max_taps};
     r.step = LEAT_ALIGN_UP((r.rows_first ? narrow : r.row) + LEAT_ROW_PAD, LEAT_CACHE_LINE);
@@ -171,7 +171,6 @@ static void pil_finish(const leat__job *j, const pil_run *r, int i, const uint8_
     if (turn)
         j->dsp->reverse(j->scratch->turned.data, row, width, j->pixel_in), row = j->scratch->turned.data;
     if (r->alpha) j->dsp->alpha_divide(out, row, width, j->channels), row = out;
-    if (j->lut) j->dsp->lut(out, row, j->pass->lut, r->out), row = out;
     leat__job_store_row(j, i, row, LEAT_DTYPE_U8);
 }
 

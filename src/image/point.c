@@ -58,6 +58,15 @@ static LEAT_FN_U8_FROM_F32(u8_from_f32_c) {
     for (size_t i = 0; i < n; i++) dst[i] = leat__u8_from_f32(src[i]);
 }
 
+static LEAT_FN_FROM_RGB8_TURNED(from_rgb8_turned_c) {
+    (void)stream;
+    for (size_t i = 0; i < n; i++) leat__rgb8_turned(dst, src, i, n, chain);
+}
+
+static LEAT_FN_CLAMP(clamp_c) {
+    for (size_t i = 0; i < n; i++) values[i] = leat__clamp_f32(values[i], low, high);
+}
+
 void leat__image_dsp_init_point_c(leat__image_dsp *dsp) {
     dsp->from_u8 = from_u8_c;
     dsp->from_f32 = from_f32_c;
@@ -68,4 +77,6 @@ void leat__image_dsp_init_point_c(leat__image_dsp *dsp) {
         dsp->planar_u8[k] = planar_u8_c;
     }
     dsp->u8_from_f32 = u8_from_f32_c;
+    dsp->clamp = clamp_c;
+    dsp->from_rgb8_turned = from_rgb8_turned_c;
 }

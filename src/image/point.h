@@ -13,6 +13,12 @@ static inline float leat__chain_apply(const leat__chain *chain, float x, size_t 
     return x;
 }
 
+/* Pixel i of n RGB pixels, counted from the end. */
+static inline void leat__rgb8_turned(float *dst, const uint8_t *src, size_t i, size_t n,
+                                     const leat__chain *chain) {
+    for (size_t c = 0; c < 3; c++) dst[3 * i + c] = leat__chain_apply(chain, src[3 * (n - 1 - i) + c], c);
+}
+
 static inline float leat__lerp(float a, float b, float t) {
     return a + (b - a) * t;
 }
@@ -20,6 +26,34 @@ static inline float leat__lerp(float a, float b, float t) {
 static inline uint8_t leat__u8_from_f32(float x) {
     if (!(x > 0.0f)) return 0; /* also NaN */
     return x >= 255.0f ? 255 : (uint8_t)x;
+}
+
+/* As the vector instructions choose: the bound when x is NaN. */
+static inline float leat__clamp_f32(float x, float low, float high) {
+    x = x > low ? x : low;
+    return x < high ? x : high;
+}
+
+/* A NaN keeps its top bits and is quiet, as processors convert it. */
+static inline uint16_t leat__half_from_f32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (size >> 13 & 0x3ff));
+    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 is nearer to 65536 */
+    if (size >= 0x38800000) return (uint16_t)(sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
+    /* Steps of 2^-24, as floats from 0.5 on have them: the sum is rounded as it must be. */
+    uint32_t sum_bits;
+    const float sum = (x < 0 ? -x : x) + 0.5f;
+    memcpy(&sum_bits, &sum, sizeof sum_bits);
+    return (uint16_t)(sign | (sum_bits - 0x3f000000));
+}
+
+static inline uint16_t leat__bf16_from_f32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 static inline void leat__tf_pixel_u8(float *dst, const uint8_t *src, const leat__taps *taps, int i,

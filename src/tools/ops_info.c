@@ -16,8 +16,8 @@ static const char *const type_names[] = {
 int leat_op_at(int i, leat_op_info *op) {
     if (!op) return LEAT_ERR_ARGUMENT;
     *op = (leat_op_info){0};
-    if (i < 0 || (size_t)i >= leat__n_ops) return LEAT_END;
-    const leat__op *from = &leat__ops[i];
+    const leat__op *from = i < 0 ? NULL : leat__op_at((size_t)i);
+    if (!from) return LEAT_END;
     op->name = from->name;
     op->kind = kind_names[from->kind];
     op->help = from->help;

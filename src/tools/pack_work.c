@@ -110,10 +110,10 @@ static int shrink_within(const work *job, packer *worker, const leat__value *fil
                        .dtype = LEAT_DTYPE_U8,
                        .row = decode_row,
                        .user = &d};
-    const leat__pass pass = {.resample = LEAT_RESAMPLE_PIL_BILINEAR,
-                             .height = pack->height,
-                             .width = pack->width,
-                             .dtype = LEAT_DTYPE_U8};
+    leat__pass pass = {.resample = LEAT_RESAMPLE_PIL_BILINEAR,
+                       .height = pack->height,
+                       .width = pack->width,
+                       .dtype = LEAT_DTYPE_U8};
     const size_t bytes = (size_t)pack->height * (size_t)pack->width * 3;
     int rc = 0;
     if (!leat__buf_reserve(&worker->band, d.stride * BAND_ROWS))

@@ -73,8 +73,10 @@ def test_ops_of_one(leat):
         assert out.startswith(op["name"]) and op["like"] in out
         for arg in op["args"]:
             line = re.search(rf"^  {arg['name']}\b(.*(?:\n {{18}}.*)*)", out, re.M)
-            assert line and (arg["default"] is not None) == ("must be given" not in line[1])
-            assert arg["named"] == ("only as" in line[1])
+            assert line, f"{op['name']}: {arg['name']}"
+            words = " ".join(line[1].split())
+            assert (arg["default"] is not None) == ("must be given" not in words)
+            assert arg["named"] == ("only as" in words)
 
 
 def test_ops_that_do_not_exist(leat):

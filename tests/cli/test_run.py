@@ -341,6 +341,14 @@ def test_the_error_comes_when_its_batch_is_due(leat, damaged):
     assert done.stdout == "0 0: 0 1\n"
 
 
+def test_a_run_that_failed_goes_on_without_the_bad_sample(leat, damaged):
+    spec = f"folder {damaged} | decode | resize 8 8 | batch 2"
+    whole = leat("run", spec, "--on-error", "skip", "--sink", "ids").stdout
+    before = leat("run", spec, "--sink", "ids", "--state", "s", code=1).stdout
+    after = leat("run", spec, "--on-error", "skip", "--sink", "ids", "--state", "s").stdout
+    assert before and after and before + after == whole
+
+
 @pytest.fixture
 def rows() -> list[bytes]:
     return [tfrecord.record(tfrecord.example({"image": bytes(range(12)), "label": i})) for i in range(6)]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an image. The first byte chooses options, the rest is the file:
- *     bits 0-1  channels   bit 2  orient   bit 3  fast   bits 4-5  rows per call   bit 6  end early
+ *     bits 0-1  channels   bit 2  orient   bit 3  fast   bits 4-5  rows per call   bit 6  end early   bit 7  deep
  * One decoder serves all inputs, as in a worker, so that damage left behind by one file shows in the
  * next. A file that decodes must decode to the same pixels a second time, whatever the rows per call. */
 #include "decode/decode.h"
@@ -22,7 +22,8 @@ static uint8_t *decode(leat__decoder *decoder, const uint8_t *bytes, size_t n,
     if (info_rc != 0 || info.codec != told.codec || info.width != told.width || info.height != told.height ||
         info.channels != told.channels || info.orientation != told.orientation)
         abort();
-    const size_t stride = (size_t)info.width * (size_t)info.channels;
+    if (info.dtype != (options->deep ? LEAT_DTYPE_U16 : LEAT_DTYPE_U8)) abort();
+    const size_t stride = ((size_t)info.width * (size_t)info.channels) << options->deep;
     *n_bytes = stride * (size_t)info.height;
     uint8_t *pixels = malloc(*n_bytes);
     if (!pixels) abort();
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const leat__decode_options options = {.channels = channels[o & 3],
                                           .orient = o >> 2 & 1,
                                           .fast = o >> 3 & 1,
+                                          .deep = o >> 7 & 1,
                                           .pixels_max = 1 << 17,
                                           .side_max = 20000,
                                           .scans_max = 12,

@@ -86,6 +86,9 @@ def images() -> None:
         out = io.BytesIO()
         image.save(out, form, **options)
         put("decode", name, b"\x02" + out.getvalue())  # the first byte chooses options: three channels
+    deep = io.BytesIO()
+    Image.fromarray((x * 2000 + y * 311).astype(np.int32), "I").save(deep, "PNG")
+    put("decode", "png_deep", b"\x82" + deep.getvalue())  # gray of 16 bits as such
 
 
 def main() -> None:
@@ -102,6 +105,11 @@ def main() -> None:
         put("records", name, data)
     put("records", "cut", shard[:-7])
     put("sidefile", "payload", bytes(range(64)))
+    for name, array in (("image", np.zeros((2, 3, 4, 3), "f4")), ("label", np.zeros(5, "i8")), ("one", np.uint8(3)),
+                        ("columns", np.asfortranarray(np.zeros((2, 3), "f2")))):
+        out = io.BytesIO()
+        np.save(out, array)
+        put("npy", name, out.getvalue())
     texts = [
         "folder photos/train | shuffle seed=7 | decode | random_resized_crop 224 | random_flip_left_right"
         " | normalize imagenet layout=nchw | batch 64 drop_remainder=true | prefetch auto",

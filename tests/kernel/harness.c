@@ -141,7 +141,9 @@ bool k_bench_more(k_bench *bench) {
     return true;
 }
 
-static const k_case *const groups[] = {k_resample_cases, k_point_cases, k_planar_cases, k_line_cases};
+static const k_case *const groups[] = {k_resample_cases, k_point_cases,  k_planar_cases,
+                                       k_line_cases,     k_colour_cases, k_stats_cases,
+                                       k_mix_cases,      k_half_cases,   k_warp_cases};
 
 static int run_bench(const k_isa *isas, size_t n_isas, const char *only) {
     printf("%-22s %-5s %12s %8s %7s\n", "kernel", "isa", "ns", "GB/s", "ratio");

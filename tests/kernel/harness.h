@@ -31,7 +31,11 @@ typedef struct k_case {
     void (*bench)(const leat__image_dsp *isa, int arg, k_bench *bench);
 } k_case;
 
-extern const k_case k_resample_cases[], k_point_cases[], k_planar_cases[], k_line_cases[];
+extern const k_case k_resample_cases[], k_point_cases[], k_planar_cases[], k_line_cases[], k_colour_cases[];
+extern const k_case k_half_cases[];
+extern const k_case k_stats_cases[];
+extern const k_case k_mix_cases[];
+extern const k_case k_warp_cases[];
 
 /* Random numbers of this run's seed; k_below(n) is 0 to n - 1. */
 uint64_t k_random(void);

@@ -53,6 +53,23 @@ static void check_lut(const leat__image_dsp *c, const leat__image_dsp *isa, int 
     }
 }
 
+static void check_lut_each(const leat__image_dsp *c, const leat__image_dsp *isa, int channels) {
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        uint8_t lut[4][256];
+        const size_t n = random_count(), bytes = n * (size_t)channels;
+        const bool in_place = k_below(4) == 0;
+        uint8_t *src = k_input(0, bytes);
+        k_fill(src, bytes);
+        k_fill(lut, sizeof lut);
+        k_outputs(bytes, k_below(64), &a, &b);
+        if (in_place) memcpy(a, src, bytes), memcpy(b, src, bytes);
+        c->lut_each(a, in_place ? a : src, (const uint8_t(*)[256])lut, n, channels);
+        isa->lut_each(b, in_place ? b : src, (const uint8_t(*)[256])lut, n, channels);
+        k_compare(bytes, 0, "%zu pixels of %d channels", n, channels);
+    }
+}
+
 /* The argument is 1 for the division. All of alpha's values come. */
 static void check_alpha(const leat__image_dsp *c, const leat__image_dsp *isa, int divide) {
     for (int round = 0; round < K_ROUNDS; round++) {
@@ -129,6 +146,8 @@ const k_case k_line_cases[] = {
     {"reverse_rgba32", 16, check_reverse, bench_reverse},
     {"reverse_any", 7, check_reverse, NULL},
     {"lut", 0, check_lut, bench_lut},
+    {"lut_each_rgb", 3, check_lut_each, NULL},
+    {"lut_each_rgba", 4, check_lut_each, NULL},
     {"alpha_multiply", 0, check_alpha, bench_alpha},
     {"alpha_divide", 1, check_alpha, bench_alpha},
     {0},

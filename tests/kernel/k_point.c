@@ -126,6 +126,58 @@ static void bench_u8_from_f32(const leat__image_dsp *isa, int arg, k_bench *benc
     for (k_bench_begin(bench, BENCH_N * 5); k_bench_go(bench);) isa->u8_from_f32(a, src, BENCH_N);
 }
 
+static void check_turned(const leat__image_dsp *c, const leat__image_dsp *isa, int stages) {
+    for (int round = 0; round < K_ROUNDS; round++) {
+        leat__chain chain;
+        void *a, *b;
+        const bool stream = k_below(2);
+        const size_t n = stream ? 16 * k_below(40) : k_below(300), align = stream ? 0 : random_align();
+        k_fill_chain(&chain, stages, k_below(2) ? 3 : 1);
+        uint8_t *src = k_input(0, 3 * n);
+        k_fill(src, 3 * n);
+        k_outputs(3 * n * sizeof(float), align, &a, &b);
+        c->from_rgb8_turned(a, src, n, &chain, stream);
+        isa->from_rgb8_turned(b, src, n, &chain, stream);
+        k_compare(3 * n * sizeof(float), 0, "%zu pixels, %d stages, stream %d", n, stages, stream);
+    }
+}
+
+static void bench_turned(const leat__image_dsp *isa, int stages, k_bench *bench) {
+    leat__chain chain;
+    void *a, *b;
+    k_fill_chain(&chain, stages, 3);
+    uint8_t *src = k_input(0, 3 * 224);
+    k_fill(src, 3 * 224);
+    k_outputs(3 * 224 * sizeof(float), 0, &a, &b);
+    for (k_bench_begin(bench, 3 * 224 * 5); k_bench_go(bench);)
+        isa->from_rgb8_turned(a, src, 224, &chain, false);
+}
+
+static void check_clamp(const leat__image_dsp *c, const leat__image_dsp *isa, int arg) {
+    (void)arg;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        const size_t n = random_count();
+        float *src = k_input(0, n * sizeof(float));
+        k_fill_f32(src, n);
+        k_outputs(n * sizeof(float), random_align(), &a, &b);
+        memcpy(a, src, n * sizeof(float));
+        memcpy(b, src, n * sizeof(float));
+        const float low = (float)k_below(100);
+        c->clamp(a, n, low, low + 80.0f);
+        isa->clamp(b, n, low, low + 80.0f);
+        k_compare(n * sizeof(float), 0, "%zu values", n);
+    }
+}
+
+static void bench_clamp(const leat__image_dsp *isa, int arg, k_bench *bench) {
+    void *a, *b;
+    (void)arg;
+    k_outputs(BENCH_N * sizeof(float), 0, &a, &b);
+    for (size_t i = 0; i < BENCH_N; i++) ((float *)a)[i] = (float)k_below(300);
+    for (k_bench_begin(bench, BENCH_N * 8); k_bench_go(bench);) isa->clamp(a, BENCH_N, 10.0f, 200.0f);
+}
+
 const k_case k_point_cases[] = {
     {"from_u8", -1, check_from_u8, NULL},
     {"from_u8_0", 0, check_from_u8, bench_from_u8},
@@ -137,5 +189,9 @@ const k_case k_point_cases[] = {
     {"lerp_0", 0, check_lerp, bench_lerp},
     {"lerp_2", 2, check_lerp, bench_lerp},
     {"u8_from_f32", 0, check_u8_from_f32, bench_u8_from_f32},
+    {"clamp", 0, check_clamp, bench_clamp},
+    {"from_rgb8_turned_0", 0, check_turned, bench_turned},
+    {"from_rgb8_turned_2", 2, check_turned, bench_turned},
+    {"from_rgb8_turned_4", 4, check_turned, NULL},
     {0},
 };

@@ -66,9 +66,11 @@ static void count_epochs(leat_pipeline *feed, int count[EPOCHS + 1], uint64_t ma
 static void check(leat_spec *spec, int threads) {
     char text[600];
     leat_spec_text(spec, text, sizeof text);
-    leat_pipeline *feed = open_spec(
-        spec, &(leat_config){
-                  .n_threads = threads, .synchronous = threads == 0, .n_epochs = EPOCHS, .no_side_files = 1});
+    leat_pipeline *feed = open_spec(spec, &(leat_config){.n_threads = threads,
+                                                         .synchronous = threads == 0,
+                                                         .n_epochs = EPOCHS,
+                                                         .no_side_files = 1,
+                                                         .params = threads % 2});
     int count[EPOCHS + 1] = {0};
     uint64_t mapped[EPOCHS + 1] = {0};
     count_epochs(feed, count, mapped);
@@ -110,6 +112,18 @@ static void test_photos(void **state) {
         check(spec_of("folder %s | decode | resize 30 40 flavour=pil | cast f32 layout=nchw | batch 8",
                       in_dir("photos")),
               threads);
+        check(spec_of("folder %s | decode depth=16 | random_crop 20 padding=6 mode=reflect | resize_with_pad "
+                      "30 | rot90 "
+                      "| normalize imagenet dtype=f16 layout=nchw | batch 8",
+                      in_dir("photos")),
+              threads);
+        check(spec_of("folder %s | decode | gaussian_blur 3 | rand_augment | random_jpeg_quality 5 100 | "
+                      "augmix | resize 32 32 flavour=pil | random_erasing | batch 8",
+                      in_dir("photos")),
+              threads);
+        check(spec_of("folder %s | decode | resize_shorter 40 | random_crop 36 padding=2 | batch 8",
+                      in_dir("photos")),
+              threads);
     }
 }
 
@@ -122,6 +136,11 @@ static void test_records(void **state) {
     for (int threads = 0; threads <= 4; threads++) {
         check(spec_of("tfrecord %s | shuffle | %s | batch 32", in_dir("records/*"), parse), threads);
         check(spec_of("tfrecord %s | %s | batch 32", in_dir("records/*"), parse), threads);
+        check(
+            spec_of(
+                "tfrecord %s | shuffle | %s | one_hot label 1000 | batch 32 | mixup group=8 | cutmix group=8",
+                in_dir("records/*"), parse),
+            threads);
     }
 }
 

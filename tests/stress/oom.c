@@ -54,6 +54,11 @@ static int attempt(const scene *s, const leat_config *config, tape *out, leat_er
         rc = leat_pipeline_next(feed, &b, err);
         if (rc == 0) tape_add(out, &b);
         leat_batch_release(&b);
+        if (i == 1 && rc == 0 && strstr(s->text, "mixup")) {
+            rc = leat_pipeline_sample(feed, 3, 7, &b, err);
+            if (rc == 0) tape_add(out, &b);
+            leat_batch_release(&b);
+        }
         if (i != 2 || rc != 0) continue;
         rc = leat_pipeline_state(feed, state, sizeof state, err);
         if (rc > 0) rc = leat_pipeline_restore(feed, state, err);
@@ -103,6 +108,10 @@ static scene scenes[] = {
      "synth 50 20 20 | shuffle | random_flip_left_right | resize 9 9 | resize 5 5 flavour=pil field=image | "
      "normalize | batch 7",
      false},
+    {"mixed",
+     "synth 50 6 6 | shuffle | random_flip_left_right | one_hot label 10 | batch 8 | mixup group=4 | cutmix "
+     "group=4",
+     false},
     {"folder", "", false},
     {"tfrecord", "", false},
     {"stream", "", false},
@@ -124,13 +133,13 @@ static int begin(void **state) {
     snprintf(scenes[1].text, sizeof scenes[1].text,
              "synth 50 20 20 | shuffle | random_flip_left_right | resize 9 9 flavour=pil | resize 5 5 | "
              "normalize | batch 7");
-    snprintf(scenes[2].text, sizeof scenes[2].text, "folder %s | shuffle | decode | resize 8 8 | batch 7",
+    snprintf(scenes[3].text, sizeof scenes[3].text, "folder %s | shuffle | decode | resize 8 8 | batch 7",
              in_dir("photos"));
     static const char parse[] = "parse image:bytes label:int64 'x:int64[2]=3' row:float[*9] | decode_raw u8 "
                                 "| reshape 2 2 3 | cast f32";
-    snprintf(scenes[3].text, sizeof scenes[3].text, "tfrecord %s | shuffle | %s | batch 7",
+    snprintf(scenes[4].text, sizeof scenes[4].text, "tfrecord %s | shuffle | %s | batch 7",
              in_dir("a.tfrecord"), parse);
-    snprintf(scenes[4].text, sizeof scenes[4].text, "tfrecord %s | shuffle 9 | %s | batch 7", in_dir("a.gz"),
+    snprintf(scenes[5].text, sizeof scenes[5].text, "tfrecord %s | shuffle 9 | %s | batch 7", in_dir("a.gz"),
              parse);
     return 0;
 }
@@ -138,7 +147,7 @@ static int begin(void **state) {
 static void test_alone(void **state) {
     (void)state;
     for (size_t i = 0; i < LEAT_COUNT(scenes); i++)
-        check_scene(&scenes[i], &(leat_config){.synchronous = 1, .n_slots = 2});
+        check_scene(&scenes[i], &(leat_config){.synchronous = 1, .n_slots = 2, .params = 1});
 }
 
 static void test_threads(void **state) {

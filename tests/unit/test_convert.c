@@ -128,11 +128,10 @@ static void test_affine(void **state) {
     leat_error err;
     (void)state;
     for (int i = 0; i < 256; i++) bytes[i] = (uint8_t)i;
-    leat__pass pass = {.height = 1, .width = 256, .dtype = LEAT_DTYPE_F32, .n_stages = 1};
+    leat__pass pass = {.height = 1, .width = 256, .dtype = LEAT_DTYPE_F32};
     leat__rows rows = {
         .height = 1, .width = 256, .channels = 1, .dtype = LEAT_DTYPE_U8, .data = bytes, .stride = 256};
-    pass.stage[0].mul[0] = (float)(1 / 127.5);
-    pass.stage[0].add[0] = -1.0f;
+    leat__pass_add_scale(&pass, (float)(1 / 127.5), -1.0f);
     leat__image_dsp_init(&dsp, 0);
     assert_int_equal(leat__pass_run(&pass, &dsp, &rows, stage, &scratch, &err), 0);
     leat__pass_scratch_free(&scratch);

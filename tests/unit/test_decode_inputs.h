@@ -184,7 +184,9 @@ static inline shot decode_steps(leat__decoder *decoder, const blob *file, leat__
     if (file->n) memcpy(bytes, file->data, file->n);
     s.rc = leat__decode_begin(decoder, bytes, file->n, &options, &s.info, &s.err);
     if (s.rc == 0) {
-        const size_t row = (size_t)s.info.width * (size_t)s.info.channels, stride = row + GUARD;
+        const size_t row = ((size_t)s.info.width * (size_t)s.info.channels)
+                           << (s.info.dtype == LEAT_DTYPE_U16);
+        const size_t stride = row + GUARD; /* odd on purpose: rows may lie at any address */
         uint8_t *rows = malloc(stride * (size_t)s.info.height);
         assert_non_null(rows);
         memset(rows, 0xa5, stride * (size_t)s.info.height);

@@ -19,7 +19,8 @@ static void check_box(leat__decoder *d, const blob *file, leat__decode_options o
     leat_error err;
     assert_int_equal(leat__decode_begin(d, file->data, file->n, &o, &info, &err), 0);
     assert_int_equal(leat__decode_region(d, &box, &err), 0);
-    const size_t channels = (size_t)info.channels, row = (size_t)box.width * channels;
+    const size_t pixel = (size_t)info.channels << (info.dtype == LEAT_DTYPE_U16);
+    const size_t row = (size_t)box.width * pixel;
     uint8_t *got = malloc(row * (size_t)box.height);
     assert_non_null(got);
     const int first = box.height / 3;
@@ -28,7 +29,7 @@ static void check_box(leat__decoder *d, const blob *file, leat__decode_options o
         leat__decode_rows(d, got + row * (size_t)first, (ptrdiff_t)row, box.height - first, &err), 0);
     assert_int_equal(leat__decode_end(d, &err), 0);
     for (int y = 0; y < box.height; y++) {
-        const size_t at = ((size_t)(box.y + y) * (size_t)whole->info.width + (size_t)box.x) * channels;
+        const size_t at = ((size_t)(box.y + y) * (size_t)whole->info.width + (size_t)box.x) * pixel;
         if (memcmp(got + row * (size_t)y, whole->pixels.data + at, row) != 0)
             fail_msg("row %d of %dx%d at %d,%d of a %dx%d picture differs", y, box.width, box.height, box.x,
                      box.y, whole->info.width, whole->info.height);
@@ -99,6 +100,8 @@ static void gray_cmyk_and_turned(void **state) {
     check_random_boxes(d, &gray, (leat__decode_options){0}, 100);
     check_random_boxes(d, &cmyk, (leat__decode_options){.channels = 3}, 50);
     check_random_boxes(d, &turned, (leat__decode_options){.orient = true}, 50);
+    check_random_boxes(d, &gray, (leat__decode_options){.deep = true}, 50);
+    check_random_boxes(d, &turned, (leat__decode_options){.orient = true, .deep = true}, 50);
     free(gray.data), free(cmyk.data), free(turned.data), free(exif.data);
     leat__decoder_free(&d);
 }

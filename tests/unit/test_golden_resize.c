@@ -48,10 +48,10 @@ static uint8_t *resized(leat__resample method, int isa, const int size[5], uint3
     assert_non_null(src);
     assert_non_null(dst);
     fill(src, n_in, seed);
-    const leat__pass pass = {.resample = method,
-                             .height = size[2],
-                             .width = size[3],
-                             .dtype = f32 ? LEAT_DTYPE_F32 : LEAT_DTYPE_U8};
+    leat__pass pass = {.resample = method,
+                       .height = size[2],
+                       .width = size[3],
+                       .dtype = f32 ? LEAT_DTYPE_F32 : LEAT_DTYPE_U8};
     leat__rows rows = {.height = size[0],
                        .width = size[1],
                        .channels = size[4],

@@ -35,6 +35,27 @@ static uint8_t to_u8(float x) {
     return !(x > 0) ? 0 : x >= 255 ? 255 : (uint8_t)x;
 }
 
+/* One value through the points; bytes tells whether it is a byte before and after. */
+static float naive_points(const leat__pass *pass, float value, bool bytes, int channel, int channels) {
+    const int k = channels > 4 ? 0 : channel;
+    for (int i = 0; i < pass->n_points; i++) {
+        const leat__point *point = &pass->point[i];
+        const bool wants_bytes = point->kind == LEAT_POINT_TABLE || point->kind == LEAT_POINT_TO_U8;
+        if (wants_bytes && !bytes) value = to_u8(value);
+        bytes = wants_bytes;
+        if (point->kind == LEAT_POINT_AFFINE) {
+            value = value * point->as.affine.mul[k];
+            value = value + point->as.affine.add[k];
+        } else if (point->kind == LEAT_POINT_CLAMP) {
+            if (!(value > point->as.clamp.low)) value = point->as.clamp.low;
+            if (!(value < point->as.clamp.high)) value = point->as.clamp.high;
+        } else if (point->kind == LEAT_POINT_TABLE) {
+            value = pass->table[point->as.table.number][point->as.table.each ? k : 0][(int)value];
+        }
+    }
+    return value;
+}
+
 static void naive_pass(const leat__pass *pass, const picture *in, void *dst) {
     static picture mid;
     const bool same = in->height == pass->height && in->width == pass->width;
@@ -58,12 +79,7 @@ static void naive_pass(const leat__pass *pass, const picture *in, void *dst) {
             for (int c = 0; c < ch; c++) {
                 const int v = pass->flip_y ? h - 1 - y : y, u = pass->flip_x ? w - 1 - x : x;
                 float value = value_at(&mid, v, u, c);
-                if (pass->has_lut && mid.dtype == LEAT_DTYPE_U8 && !linear) value = pass->lut[(int)value];
-                for (int s = 0; s < pass->n_stages; s++) {
-                    const int k = ch > 4 ? 0 : c;
-                    value = value * pass->stage[s].mul[k];
-                    value = value + pass->stage[s].add[k];
-                }
+                value = naive_points(pass, value, mid.dtype == LEAT_DTYPE_U8, c, ch);
                 const int at = pass->nchw ? (c * h + y) * w + x : (y * w + x) * ch + c;
                 if (pass->dtype == LEAT_DTYPE_U8) ((uint8_t *)dst)[at] = to_u8(value);
                 else memcpy((uint8_t *)dst + 4 * at, &value, 4);
@@ -113,16 +129,16 @@ static void compare(const leat__pass *pass, const picture *in, int place, const 
     for (size_t i = 0; i < at + n + GUARD; i++) {
         const bool inside = i >= at && i < at + n;
         if (got[i] == (inside ? want[i] : 0xa5)) continue;
-        fail_msg(
-            "%s: byte %zd of %zu; %dx%dx%d type %d to %dx%d type %d; resample %d flips %d %d nchw %d lut %d "
-            "stages %d stream %d",
-            what, (ptrdiff_t)i - (ptrdiff_t)at, n, in->height, in->width, in->channels, in->dtype,
-            pass->height, pass->width, pass->dtype, (int)pass->resample, pass->flip_x, pass->flip_y,
-            pass->nchw, pass->has_lut, pass->n_stages, pass->stream);
+        fail_msg("%s: byte %zd of %zu; %dx%dx%d type %d to %dx%d type %d; resample %d flips %d %d nchw %d "
+                 "points %d "
+                 "tables %d stream %d",
+                 what, (ptrdiff_t)i - (ptrdiff_t)at, n, in->height, in->width, in->channels, in->dtype,
+                 pass->height, pass->width, pass->dtype, (int)pass->resample, pass->flip_x, pass->flip_y,
+                 pass->nchw, pass->n_points, pass->n_tables, pass->stream);
     }
 }
 
-static void check_pass(const leat__pass *pass, const picture *in) {
+static void check_pass(leat__pass *pass, const picture *in) {
     leat_error err;
     const int place = (int)(random_u32() % 16) * 4;
     naive_pass(pass, in, want + GUARD + place);
@@ -141,16 +157,38 @@ static void check_pass(const leat__pass *pass, const picture *in) {
     compare(pass, in, place, "rows as a stream");
 }
 
+static void no_solve(leat__pass *pass, int i, const leat__stats *stats) {
+    (void)pass, (void)i, (void)stats;
+}
+
 static void random_points(leat__pass *pass) {
-    static const int counts[] = {0, 0, 1, 2, 3, 4, 5, 8};
-    pass->has_lut = random_u32() % 2;
-    for (int i = 0; i < 256; i++) pass->lut[i] = (uint8_t)random_u32();
-    pass->n_stages = counts[random_u32() % LEAT_COUNT(counts)];
-    for (int s = 0; s < pass->n_stages; s++)
+    static const int counts[] = {0, 0, 1, 2, 3, 4, 5, 9, 12};
+    const int n = counts[random_u32() % LEAT_COUNT(counts)];
+    const bool affine_only = random_u32() % 2;
+    for (int i = 0; i < n; i++) {
+        leat__affine affine;
+        uint8_t table[256];
         for (int c = 0; c < 4; c++) {
-            pass->stage[s].mul[c] = (float)(random_u32() % 1000) / 400.0f - 0.5f;
-            pass->stage[s].add[c] = (float)(random_u32() % 1000) / 20.0f - 20.0f;
+            affine.mul[c] = (float)(random_u32() % 1000) / 400.0f - 0.5f;
+            affine.add[c] = (float)(random_u32() % 1000) / 20.0f - 20.0f;
         }
+        for (int k = 0; k < 256; k++) table[k] = (uint8_t)random_u32();
+        switch (affine_only ? 0 : random_u32() % 6) {
+        default: leat__pass_add_affine(pass, &affine); break;
+        case 1: leat__pass_add_clamp(pass, affine.add[0], affine.add[0] + 60.0f); break;
+        case 2:
+            if (pass->n_tables < LEAT_PASS_TABLES) leat__pass_add_table(pass, table);
+            break;
+        case 3: leat__pass_add_to_u8(pass); break;
+        case 4:
+            if (pass->n_tables == LEAT_PASS_TABLES) break;
+            leat__pass_add_measured(pass, 0, 1, true, no_solve, NULL);
+            pass->point[pass->n_points - 1].solve = NULL; /* only the tables, one a channel, are wanted */
+            for (int k = 0; k < 1024; k++)
+                pass->table[pass->n_tables - 1][k / 256][k % 256] = (uint8_t)random_u32();
+            break;
+        }
+    }
     pass->stream = random_u32() % 2;
 }
 
@@ -275,7 +313,8 @@ static void test_refusals(void **state) {
     fill(&in, 10, 12, 3, LEAT_DTYPE_F32);
     rows = rows_in_memory(&in);
     assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_TYPE);
-    pass.n_stages = LEAT_PASS_STAGES + 1;
+    pass.dtype = LEAT_DTYPE_U8;
+    pass.n_points = LEAT_PASS_POINTS + 1;
     assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_ARGUMENT);
     pass = (leat__pass){.height = 5, .width = INT32_MAX, .resample = LEAT_RESAMPLE_TF_NEAREST};
     assert_int_equal(leat__pass_run(&pass, &dsp[1], &rows, got, &scratch, &err), LEAT_ERR_LIMIT);
@@ -310,8 +349,8 @@ static void test_memory(void **state) {
     for (int r = 1; r < LEAT_N_RESAMPLES; r++) {
         leat_error err;
         leat__pass_scratch own = {0};
-        leat__pass pass = {
-            .resample = (leat__resample)r, .height = 12, .width = 50, .dtype = LEAT_DTYPE_U8, .n_stages = 5};
+        leat__pass pass = {.resample = (leat__resample)r, .height = 12, .width = 50, .dtype = LEAT_DTYPE_U8};
+        for (int i = 0; i < 5; i++) leat__pass_add_scale(&pass, 1.0f, 0.0f);
         int rc = -1;
         for (uint64_t n = 1; rc < 0; n++) {
             leat__rows rows = rows_in_memory(&in);

@@ -9,6 +9,12 @@ void leat__image_dsp_init_resample_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_point_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_planar_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_line_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_stats_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_tables_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_mix_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_colour_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_half_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_warp_avx2(leat__image_dsp *dsp);
 
 #define LEAT_INLINE static inline __attribute__((always_inline))
 /* In front of short loops over registers, which must not become loops over memory. Clang unrolls unasked. */

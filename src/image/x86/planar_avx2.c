@@ -119,6 +119,8 @@ LEAT_INLINE void planar_any(float *dst, size_t plane, pixels src, size_t n, int 
         CASE(2);
         CASE(3);
         CASE(4);
+        CASE(5);
+        CASE(6);
     }
 #undef CASE
 }

@@ -9,16 +9,18 @@
 
 #include "image/point.h"
 
-typedef enum take { TAKE_U8, TAKE_F32, TAKE_LERP } take;
+typedef enum take { TAKE_U8, TAKE_U16, TAKE_F32, TAKE_LERP } take;
 
 typedef struct input {
     const uint8_t *u8;
+    const uint16_t *u16;
     const float *a, *b;
     float t;
 } input;
 
 LEAT_INLINE float load_one(take kind, const input *in, size_t i) {
     if (kind == TAKE_U8) return in->u8[i];
+    if (kind == TAKE_U16) return in->u16[i];
     if (kind == TAKE_F32) return in->a[i];
     return leat__lerp(in->a[i], in->b[i], in->t);
 }
@@ -27,6 +29,10 @@ LEAT_INLINE __m256 load_eight(take kind, const input *in, size_t i) {
     if (kind == TAKE_U8) {
         const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(in->u8 + i));
         return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+    }
+    if (kind == TAKE_U16) {
+        const __m128i words = _mm_loadu_si128((const __m128i *)(const void *)(in->u16 + i));
+        return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(words));
     }
     const __m256 a = _mm256_loadu_ps(in->a + i);
     if (kind == TAKE_F32) return a;
@@ -90,6 +96,8 @@ LEAT_INLINE void sweep(float *dst, const input *in, size_t n, const leat__chain 
         STAGES(kind, 2, non_temporal); \
         STAGES(kind, 3, non_temporal); \
         STAGES(kind, 4, non_temporal); \
+        STAGES(kind, 5, non_temporal); \
+        STAGES(kind, 6, non_temporal); \
     }
 /* Short rows do not fill lines. */
 #define BODY(kind)               \
@@ -104,6 +112,11 @@ LEAT_INLINE void sweep(float *dst, const input *in, size_t n, const leat__chain 
 static LEAT_FN_FROM_U8(from_u8_avx2) {
     const input in = {.u8 = src};
     BODY(TAKE_U8);
+}
+
+static LEAT_FN_FROM_U16(from_u16_avx2) {
+    const input in = {.u16 = src};
+    BODY(TAKE_U16);
 }
 
 static LEAT_FN_FROM_F32(from_f32_avx2) {
@@ -134,9 +147,71 @@ static LEAT_FN_U8_FROM_F32(u8_from_f32_avx2) {
     for (; i < n; i++) dst[i] = leat__u8_from_f32(src[i]);
 }
 
+/* Eight pixels at a time: 24 values are three vectors, each of whose bytes lie within 16 of the source. */
+LEAT_INLINE void turn_rgb8(float *dst, const uint8_t *src, size_t n, const leat__chain *chain, int stages,
+                           bool stream) {
+    static const uint8_t from[3] = {8, 4, 0};
+    const __m128i order[3] = {
+        _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, -1, -1, -1, -1, -1, -1, -1, -1),
+        _mm_setr_epi8(13, 8, 9, 10, 5, 6, 7, 2, -1, -1, -1, -1, -1, -1, -1, -1),
+        _mm_setr_epi8(7, 8, 3, 4, 5, 0, 1, 2, -1, -1, -1, -1, -1, -1, -1, -1),
+    };
+    __m256 mul[LEAT_CHAIN_STAGES][3], add[LEAT_CHAIN_STAGES][3];
+    LEAT_UNROLL
+    for (int s = 0; s < stages; s++) {
+        LEAT_UNROLL
+        for (size_t j = 0; j < 3; j++) {
+            mul[s][j] = _mm256_loadu_ps(&chain->mul[s][8 * j]);
+            add[s][j] = _mm256_loadu_ps(&chain->add[s][8 * j]);
+        }
+    }
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const uint8_t *group = src + 3 * (n - 8 - i);
+        LEAT_UNROLL
+        for (size_t j = 0; j < 3; j++) {
+            const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(group + from[j]));
+            __m256 x = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_shuffle_epi8(bytes, order[j])));
+            LEAT_UNROLL
+            for (int s = 0; s < stages; s++) x = _mm256_add_ps(_mm256_mul_ps(x, mul[s][j]), add[s][j]);
+            if (stream) _mm256_stream_ps(dst + 3 * i + 8 * j, x);
+            else _mm256_storeu_ps(dst + 3 * i + 8 * j, x);
+        }
+    }
+    for (; i < n; i++) leat__rgb8_turned(dst, src, i, n, chain);
+}
+
+#define TURNED(n_stages)                                           \
+    case n_stages:                                                 \
+        if (stream) turn_rgb8(dst, src, n, chain, n_stages, true); \
+        else turn_rgb8(dst, src, n, chain, n_stages, false);       \
+        return
+static LEAT_FN_FROM_RGB8_TURNED(from_rgb8_turned_avx2) {
+    switch (chain->n) {
+        TURNED(0);
+        TURNED(1);
+        TURNED(2);
+        TURNED(3);
+        TURNED(4);
+        TURNED(5);
+        TURNED(6);
+    }
+}
+
+static LEAT_FN_CLAMP(clamp_avx2) {
+    const __m256 least = _mm256_set1_ps(low), most = _mm256_set1_ps(high);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(values + i, _mm256_min_ps(_mm256_max_ps(_mm256_loadu_ps(values + i), least), most));
+    for (; i < n; i++) values[i] = leat__clamp_f32(values[i], low, high);
+}
+
 void leat__image_dsp_init_point_avx2(leat__image_dsp *dsp) {
     dsp->from_u8 = from_u8_avx2;
+    dsp->from_u16 = from_u16_avx2;
     dsp->from_f32 = from_f32_avx2;
     dsp->lerp = lerp_avx2;
     dsp->u8_from_f32 = u8_from_f32_avx2;
+    dsp->clamp = clamp_avx2;
+    dsp->from_rgb8_turned = from_rgb8_turned_avx2;
 }

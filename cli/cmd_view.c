@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat view: a contact sheet of what a pipeline makes. */
+#include "opened.h"
+
+static int run(int argc, char **argv) {
+    cli_feed_options feed = {0};
+    cli_opened on = {0};
+    int64_t samples = 0, versions = 0, size = 0;
+    const char *out = NULL;
+    cli_opt opts[CLI_FEED_OPTIONS + 5] = {
+        {"output", 'o', CLI_TEXT, &out, 0, 0},
+        {"samples", 'n', CLI_INT, &samples, 1, LEAT_VIEW_ROWS_MAX},
+        {"versions", 'v', CLI_INT, &versions, 1, LEAT_VIEW_VERSIONS_MAX},
+        {"size", 0, CLI_INT, &size, 32, 2048},
+    };
+    cli_feed_table(&feed, opts, 4);
+    int rc = cli_options(&cli_view, opts, &argc, &argv);
+    if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
+    rc = cli_opened_text(&on, "view", argc, argv);
+    if (rc != CLI_OK) return rc;
+    if (!out) return cli_fail("view", CLI_USAGE, "where to? -o sheet.png names the file");
+    rc = cli_feed_config(&feed, &on.config);
+    if (rc != CLI_OK) return rc;
+    leat_spec *spec = leat_spec_new(on.text);
+    if (!spec) return cli_fail("view", CLI_FAILED, "no memory");
+    cli_catch_signals();
+    cli_progress_begin(&on.progress, "opening", "done", 0, feed.quiet);
+    on.config.progress = cli_on_progress;
+    on.config.log = cli_on_log;
+    on.config.user = &on.progress;
+    const leat_view_config view = {.n_samples = (int)samples, .n_versions = (int)versions, .size = (int)size};
+    leat_view_report report;
+    const int failed = leat_view(spec, out, &view, &on.config, &report, &on.err);
+    cli_progress_end(&on.progress);
+    leat_spec_free(&spec);
+    if (failed == LEAT_ERR_CANCELLED) return CLI_INTERRUPTED;
+    if (failed < 0) return cli_fail_error("view", &on.err, on.text);
+    if (!feed.quiet)
+        fprintf(stderr, "%s: %d sample%s, %dx%d pixels\n", out, report.n_samples,
+                report.n_samples == 1 ? "" : "s", report.width, report.height);
+    return CLI_OK;
+}
+
+const cli_verb cli_view = {
+    .name = "view",
+    .help = "Draw a contact sheet: originals beside what the pipeline makes of them.",
+    .usage = "Usage: leat view [OPTIONS] \"PIPELINE\" -o SHEET.png\n"
+             "\n"
+             "Draws samples as they are and, beside each, what the pipeline makes of it in one epoch after "
+             "the other,\n"
+             "with labels and what was drawn for it: what the model will see. Values are mapped back to "
+             "colours, and\n"
+             "normalize is undone.\n"
+             "\n"
+             "  -o, --output FILE    the PNG file that is written\n"
+             "  -n, --samples N      rows (default 6), spread evenly over the epoch\n"
+             "  -v, --versions N     of each sample (default 5)\n"
+             "      --size N         pixels of a picture's longer side (default 160)\n"
+             "  -s, --seed N         of everything random (default 0)\n"
+             "  -m, --memory SIZE    byte budget\n"
+             "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
+             "      --no-side-files  neither read nor write indexes\n"
+             "  -q, --quiet          errors only\n"
+             "\n"
+             "Example:\n"
+             "  leat view \"folder photos | shuffle | decode | random_resized_crop 224 | "
+             "random_flip_left_right | batch "
+             "64\" -o sheet.png\n",
+    .run = run,
+};

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources, order, batches and settings: their rows of the table and what they add to the plan. */
+#include <stdio.h>
+
+#include "engine/ops_args.h"
+#include "engine/plan.h"
+
+/* Streams cannot be shuffled as a whole; this many records at a time are, unless the text says otherwise. */
+enum { STREAM_WINDOW = 4096 };
+
+int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->source_known)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "a pipeline has one source, and it comes first");
+    planner->source_known = true;
+    return 0;
+}
+
+int leat__plan_source_take(leat__planner *planner, int rc) {
+    LEAT_TRY(rc);
+    leat__plan *plan = planner->plan;
+    const leat__source *source = plan->source;
+    for (int i = 0; i < source->n_fields; i++) {
+        planner->field[i] = (leat__plan_field){.info = source->field[i], .pass = -1};
+        const size_t item = leat_dtype_size(source->field[i].dtype);
+        if (source->field[i].ragged) planner->field[i].count_max = source->bytes_max / item;
+        planner->live[i] = true;
+    }
+    planner->n_fields = plan->n_values = source->n_fields;
+    leat__order_set_source(&plan->order, source->n_samples);
+    return 0;
+}
+
+static int plan_folder(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__folder_options options = {
+        .path = leat__use_arg(use, "path")->text,
+        .labels = (int)leat__use_arg(use, "labels")->i,
+        .follow_links = leat__use_arg(use, "follow_links")->i != 0,
+    };
+    return leat__plan_source_take(planner,
+                                  leat__folder_open(&planner->plan->source, &options, &planner->open, err));
+}
+
+static int plan_tfrecord(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    leat__plan *plan = planner->plan;
+    const int stream = leat__stream_wanted(files->texts, files->n, err);
+    LEAT_TRY(stream);
+    if (!stream)
+        return leat__plan_source_take(
+            planner, leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
+    LEAT_TRY(leat__stream_open(&plan->stream, &plan->source, files->texts, files->n, err));
+    plan->source->bytes_max = (size_t)leat__use_arg(use, "max_bytes")->i;
+    return leat__plan_source_take(planner, 0);
+}
+
+static int plan_arrays(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    if (!planner->spec->arrays)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the arrays come from the program: call leat_spec_arrays");
+    return leat__plan_source_take(planner, leat__arrays_open(&planner->plan->source, planner->spec->arrays,
+                                                             planner->spec->n_arrays, err));
+}
+
+static uint64_t seed_of(const leat__planner *planner, const leat__use *use) {
+    const leat__arg_value *seed = leat__use_arg(use, "seed");
+    return seed->given ? (uint64_t)seed->i : planner->plan->seed;
+}
+
+static int plan_synth(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__synth_options options = {
+        .n = (uint64_t)leat__use_arg(use, "n")->i,
+        .height = (int)leat__use_arg(use, "height")->i,
+        .width = (int)leat__use_arg(use, "width")->i,
+        .channels = (int)leat__use_arg(use, "channels")->i,
+        .n_classes = (int)leat__use_arg(use, "classes")->i,
+        .seed = seed_of(planner, use),
+    };
+    if ((size_t)options.height * (size_t)options.width * (size_t)options.channels > LEAT_RECORD_BYTES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "a picture of %dx%dx%d has more than %zu bytes",
+                               options.height, options.width, options.channels, LEAT_RECORD_BYTES_MAX);
+    return leat__plan_source_take(planner, leat__synth_open(&planner->plan->source, &options, err));
+}
+
+static int add_order(leat__planner *planner, leat__order_verb verb, leat_error *err) {
+    leat__order *order = &planner->plan->order;
+    LEAT_TRY(leat__order_add(order, verb, err));
+    leat__order_set_source(order, order->length[0]);
+    return 0;
+}
+
+static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error *err) {
+    leat__order_verb verb = {
+        .kind = LEAT_ORDER_SHUFFLE,
+        .window = (uint64_t)leat__use_arg(use, "window")->i,
+        .seed = seed_of(planner, use),
+        .op = use->number,
+        .reshuffle = leat__use_arg(use, "reshuffle")->i != 0,
+    };
+    if (planner->batched)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "whole batches are not shuffled: write shuffle before batch");
+    for (int i = 0; planner->plan->stream && i < planner->plan->order.n_verbs; i++)
+        if (planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT)
+            return leat__plan_fail(
+                use, err, LEAT_ERR_UNSUPPORTED,
+                "compressed files cannot be shuffled across their repetitions: write shuffle before repeat");
+    if (planner->plan->stream && verb.window == 0) verb.window = STREAM_WINDOW;
+    if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "what has no end cannot be shuffled as a whole: write shuffle before repeat, "
+                               "or give it a window");
+    return add_order(planner, verb, err);
+}
+
+/* take and skip after batch count batches; that is the same as counting their samples, except that batches of a
+ * later epoch begin anew. */
+static uint64_t samples_of(const leat__planner *planner, int64_t count) {
+    uint64_t samples;
+    if (count < 0) return LEAT_ENDLESS;
+    const uint64_t each = planner->batched ? (uint64_t)planner->plan->batch : 1;
+    return __builtin_mul_overflow((uint64_t)count, each, &samples) ? LEAT_ENDLESS : samples;
+}
+
+/* Repeating after batch means more epochs, and what follows it would have to count across them. */
+static int before_turns(const leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->plan->turns == 1) return 0;
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                           "after batch it holds for each epoch: write it before repeat");
+}
+
+static int plan_take(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(before_turns(planner, use, err));
+    const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
+    return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = count}, err);
+}
+
+static int plan_skip(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(before_turns(planner, use, err));
+    const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
+    if (count == LEAT_ENDLESS) return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE}, err);
+    return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = count}, err);
+}
+
+static int plan_shard(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const char *text = leat__use_arg(use, "part")->text, *slash = strchr(text, '/');
+    char first[32];
+    int64_t index = 0, count = 0;
+    if (slash && (size_t)(slash - text) < sizeof first) {
+        snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
+        if (!leat__parse_int(first, &index) || !leat__parse_int(slash + 1, &count)) count = 0;
+    }
+    if (count < 1 || index < 0 || index >= count)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "must be i/n with 0 <= i < n, such as 0/4, not '%s'", text);
+    if (planner->batched)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "whole batches are not dealt out: write shard before batch");
+    return add_order(
+        planner,
+        (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = (uint64_t)count, .index = (uint64_t)index},
+        err);
+}
+
+static int plan_repeat(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const int64_t count = leat__use_arg(use, "count")->i;
+    leat__plan *plan = planner->plan;
+    if (!planner->batched)
+        return add_order(planner,
+                         (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
+                                            .count = count < 0 ? LEAT_ENDLESS : (uint64_t)count},
+                         err);
+    /* After batch an epoch ends with its own last batch: repeating is having more epochs. */
+    if (count < 0 || plan->turns < 0) plan->turns = -1;
+    else if (count > INT32_MAX || __builtin_mul_overflow(plan->turns, (int)count, &plan->turns))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "%" PRId64 " turns are too many; -1 is without end", count);
+    return 0;
+}
+
+static int plan_batch(leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->batched)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a batch before: one is enough");
+    planner->batched = true;
+    planner->plan->batch = (int)leat__use_arg(use, "size")->i;
+    planner->plan->drop_remainder = leat__use_arg(use, "drop_remainder")->i != 0;
+    return 0;
+}
+
+int leat__plan_prefetch(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const char *text = leat__use_arg(use, "count")->text;
+    int64_t count = 0;
+    if (strcmp(text, "auto") != 0 && (!leat__parse_int(text, &count) || count < 1 || count > 1000))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "must be auto or a number from 1 to 1000, not '%s'", text);
+    planner->plan->prefetch = (int)count;
+    return 0;
+}
+
+int leat__plan_options(leat__planner *planner, const leat__use *use, leat_error *err) {
+    (void)planner, (void)use,
+        (void)err; /* read before everything else, in plan.c: they hold for the whole text */
+    return 0;
+}
+
+const leat__op leat__ops_order[] = {
+    {.name = "folder",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Images in a directory tree; the label is the number of the top-level sub-directory in sorted "
+             "order.",
+     .like = "keras.utils.image_dataset_from_directory, torchvision ImageFolder",
+     .plan = plan_folder,
+     .arg = {{.name = "path", .kind = LEAT_ARG_TEXT, .help = "the directory"},
+             {.name = "labels",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "auto",
+              .words = "auto|dir|none",
+              .named = true,
+              .help = "auto: labels if there are sub-directories with images"},
+             {.name = "follow_links",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "false",
+              .named = true,
+              .help = "enter directories that are symbolic links"}}},
+    {.name = "tfrecord",
+     .kind = LEAT_OP_SOURCE,
+     .help =
+         "Records of TFRecord files; both checksums are checked. GZIP and ZLIB are detected and streamed.",
+     .like = "tf.data.TFRecordDataset",
+     .plan = plan_tfrecord,
+     .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns such as train-*.tfrecord"},
+             {.name = "max_bytes",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 256 << 20,
+              .named = true,
+              .help =
+                  "compressed files: bytes of the largest record, when undecoded bytes go into the batch"}}},
+    {.name = "arrays",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",
+     .like = "tf.data.Dataset.from_tensor_slices",
+     .plan = plan_arrays},
+    {.name = "synth",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Pictures made up on the spot, with labels: for tests and measurements.",
+     .like = "",
+     .plan = plan_synth,
+     .arg =
+         {{.name = "n", .kind = LEAT_ARG_INT, .fallback = "1000", .min = 1, .max = 1e15, .help = "how many"},
+          {.name = "height",
+           .kind = LEAT_ARG_INT,
+           .fallback = "64",
+           .min = 1,
+           .max = 65535,
+           .help = "in pixels"},
+          {.name = "width",
+           .kind = LEAT_ARG_INT,
+           .fallback = "64",
+           .min = 1,
+           .max = 65535,
+           .help = "in pixels"},
+          {.name = "channels",
+           .kind = LEAT_ARG_INT,
+           .fallback = "3",
+           .min = 1,
+           .max = 4,
+           .help = "of a pixel"},
+          {.name = "classes",
+           .kind = LEAT_ARG_INT,
+           .fallback = "10",
+           .min = 1,
+           .max = 1000000,
+           .named = true,
+           .help = "number of labels"},
+          LEAT_ARG_SEED}},
+    {.name = "shuffle",
+     .kind = LEAT_OP_ORDER,
+     .help = "Another order in every epoch: of all samples, or within windows of consecutive ones.",
+     .like = "tf.data.Dataset.shuffle",
+     .random = true,
+     .plan = plan_shuffle,
+     .arg = {{.name = "window",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e15,
+              .help = "0: all samples at once (streams: 4096); else this many at a time"},
+             LEAT_ARG_SEED,
+             {.name = "reshuffle",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "true",
+              .named = true,
+              .help = "false: the same order in every epoch"}}},
+    {.name = "take",
+     .kind = LEAT_OP_ORDER,
+     .help = "The first samples only.",
+     .like = "tf.data.Dataset.take",
+     .plan = plan_take,
+     .arg = {{.name = "count", .kind = LEAT_ARG_INT, .min = -1, .max = 1e18, .help = "how many; -1: all"}}},
+    {.name = "skip",
+     .kind = LEAT_OP_ORDER,
+     .help = "All but the first samples.",
+     .like = "tf.data.Dataset.skip",
+     .plan = plan_skip,
+     .arg = {{.name = "count",
+              .kind = LEAT_ARG_INT,
+              .min = -1,
+              .max = 1e18,
+              .help = "how many to leave out; -1: all"}}},
+    {.name = "shard",
+     .kind = LEAT_OP_ORDER,
+     .help = "Every n-th sample, beginning with number i: shard i/n.",
+     .like = "tf.data.Dataset.shard",
+     .plan = plan_shard,
+     .arg = {{.name = "part", .kind = LEAT_ARG_TEXT, .help = "such as 0/4"}}},
+    {.name = "repeat",
+     .kind = LEAT_OP_ORDER,
+     .help = "Begins again, count times or without end.",
+     .like = "tf.data.Dataset.repeat",
+     .plan = plan_repeat,
+     .arg = {{.name = "count",
+              .kind = LEAT_ARG_INT,
+              .fallback = "-1",
+              .min = -1,
+              .max = 1e15,
+              .help = "-1: without end"}}},
+    {0},
+};
+
+const leat__op leat__ops_batch[] = {
+    {.name = "batch",
+     .kind = LEAT_OP_BATCH,
+     .help = "Puts consecutive samples together.",
+     .like = "tf.data.Dataset.batch",
+     .plan = plan_batch,
+     .arg = {{.name = "size", .kind = LEAT_ARG_INT, .min = 1, .max = 1 << 24, .help = "samples in a batch"},
+             {.name = "drop_remainder",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "false",
+              .named = true,
+              .help = "leave out a last batch that is not full"}}},
+    {.name = "prefetch",
+     .kind = LEAT_OP_BATCH,
+     .help = "How many finished batches may wait; auto follows the consumer.",
+     .like = "tf.data.Dataset.prefetch",
+     .plan = leat__plan_prefetch,
+     .arg = {{.name = "count", .kind = LEAT_ARG_TEXT, .fallback = "auto", .help = "a number, or auto"}}},
+    {.name = "options",
+     .kind = LEAT_OP_BATCH,
+     .help = "Settings of the whole pipeline; may stand anywhere.",
+     .like = "tf.data.Options",
+     .plan = leat__plan_options,
+     .arg = {{.name = "on_error",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "",
+              .words = "raise|skip|replace",
+              .named = true,
+              .help = "what a bad sample does"},
+             LEAT_ARG_SEED,
+             {.name = "fuse",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "true",
+              .named = true,
+              .help = "off: every operation by itself, with the same results"},
+             {.name = "accuracy",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "exact",
+              .words = "exact|fast",
+              .named = true,
+              .help = "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"}}},
+    {0},
+};

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How image operations become steps.
+ *
+ * Adding an image operation: a row of the table, its plan function and its draw function stand together in one
+ * ops_*.c file. The plan function reads the arguments once, into a leat__image_op, and adds the operation to the plan
+ * with one of the functions below. The draw function runs for each sample: it draws what is random from d->rng,
+ * records it with leat__params_add, and says what this sample gets. It must be a function of its arguments alone.
+ *
+ *     points     leat__plan_add_point     each value or pixel by itself: joins the field's open pass
+ *     measured   the same                 points that need to know the picture first (its mean, its histogram):
+ *                                         draw adds them with leat__pass_add_measured; begins a pass of its own unless
+ *                                         the open one has the picture in memory, unturned
+ *     flips      leat__plan_add_flip      by the order of writing
+ *     crops      leat__plan_add_crop      drawn before decoding; only that part is decoded
+ *     pads       leat__plan_add_pad       rows with a border, in front of everything but the crop
+ *     resizing   leat__plan_add_resize
+ *     warps      leat__plan_add_warp      one inverse map, one sampling; begins a pass, since it wants a whole picture
+ *     holes      leat__plan_add_hole      an erased rectangle (image/erase.h), cut into what the pass stored
+ *     pictures   leat__plan_add_picture   anything else: from a whole picture in memory to another one
+ *
+ * An operation may add several of these; they share its number, and with it its draws: give each a `first_draw` of its
+ * own. `options fuse=off` makes every call begin a pass, with equal bytes. */
+#ifndef LEAT_ENGINE_PLAN_IMAGE_H
+#define LEAT_ENGINE_PLAN_IMAGE_H
+
+#include "base/rng.h"
+#include "decode/decode.h"
+#include "engine/ops.h"
+#include "image/erase.h"
+#include "image/pass.h"
+
+/* ------------------------------------------------------------------------------- drawn for one sample */
+
+#define LEAT_PARAMS_BYTES 1024
+#define LEAT_PARAMS_PARTS 64
+
+typedef struct leat__params_part {
+    uint32_t op,
+        begin; /* number of the operation; where its piece begins, which ends where the next one does */
+    const char *name;
+} leat__params_part;
+
+typedef struct leat__params { /* what was drawn for a sample; in params.c */
+    char *text;               /* pieces as they came; at last "op key=value key=value; op key=value" */
+    size_t cap, n;
+    int n_parts;
+    leat__params_part part[LEAT_PARAMS_PARTS];
+} leat__params;
+
+typedef struct leat__image_op { /* an operation as its draw function wants it */
+    const char *name;
+    uint32_t number;     /* in the text; leat__plan_add_* sets both           */
+    uint32_t first_draw; /* 0 but for an operation that adds several parts    */
+    double arg[24];
+    const void *more; /* in the plan's memory: leat__plan_keep             */
+} leat__image_op;
+
+typedef struct leat__drawing { /* what a draw function sees                        */
+    leat__rng rng;             /* of this operation and this sample                */
+    int height, width;         /* of the picture that reaches the operation        */
+    int channels, dtype;
+    leat__params *params; /* NULL: nobody asks                                */
+    const leat__image_op *op;
+} leat__drawing;
+
+/* Begins anew, with a text of cap bytes, LEAT_PARAMS_BYTES at the most. */
+void leat__params_clear(leat__params *params);
+/* Puts the pieces in the order of the pipeline's text; what did not fit ends in "...". */
+void leat__params_finish(leat__params *params);
+/* Records a drawn number; without params nothing happens. */
+void leat__params_add(leat__drawing *d, const char *key, double value);
+/* The same for a word. */
+void leat__params_add_word(leat__drawing *d, const char *key, const char *word);
+/* In [low, high), or low when they are equal. */
+double leat__draw_between(leat__drawing *d, double low, double high);
+/* True with this probability: one draw. */
+bool leat__draw_chance(leat__drawing *d, double p);
+
+/* ------------------------------------------------------------------------------------- parts of a pass */
+
+typedef struct leat__point_plan {
+    leat__image_op op;
+    int n_points;    /* the most that draw adds                                 */
+    int dtype;       /* that it leaves: u8 or f32                                */
+    bool measured;   /* draw adds measured points                                */
+    bool positional; /* it matters where a pixel is: no flip may be in the pass  */
+    int (*draw)(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err);
+} leat__point_plan;
+
+typedef struct leat__flip {
+    leat__image_op op;
+    bool x, y; /* both: turned together by one coin */
+    double probability;
+} leat__flip;
+
+typedef struct leat__crop_plan {
+    leat__image_op op;
+    int height, width; /* of what it takes, when that is known; else 0 */
+    /* Which part of a picture of d->height x d->width; NULL = all of it. */
+    int (*draw)(const leat__image_op *op, leat__drawing *d, leat__box *box, leat_error *err);
+} leat__crop_plan;
+
+typedef enum leat__pad_mode {
+    LEAT_PAD_CONSTANT,
+    LEAT_PAD_EDGE,      /* a a | a b c | c c */
+    LEAT_PAD_REFLECT,   /* c b | a b c | b a */
+    LEAT_PAD_SYMMETRIC, /* b a | a b c | c b */
+} leat__pad_mode;
+
+typedef struct leat__border {     /* of one sample                                   */
+    int top, bottom, left, right; /* below 0: so much is cut off                 */
+    float fill[4];                /* a channel, in the units of the picture                     */
+} leat__border;
+
+typedef struct leat__pad_plan {
+    leat__image_op op;
+    leat__pad_mode mode; /* all but constant want the picture in memory, and begin a pass for that */
+    int height, width;   /* of the result, when that is known; else 0 */
+    int (*draw)(const leat__image_op *op, leat__drawing *d, leat__border *border, leat_error *err);
+} leat__pad_plan;
+
+typedef struct leat__size_plan {
+    leat__image_op op;
+    /* What a picture of d->height x d->width is resized to. */
+    int (*draw)(const leat__image_op *op, leat__drawing *d, int *height, int *width, leat_error *err);
+} leat__size_plan;
+
+typedef struct leat__warp_plan {
+    leat__image_op op;
+    int order;         /* 0 keeps the type, others give f32            */
+    int height, width; /* of the result; 0 = as the picture            */
+    /* Fills warp; may set pass->flip_x and flip_y (they are exclusive-ored with flips of the pass) and add points. */
+    int (*draw)(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,
+                leat_error *err);
+    int n_points; /* the most that draw adds                       */
+    int dtype;    /* that it leaves: 0 = as order says              */
+} leat__warp_plan;
+
+/* A part that is erased: cut into what the pass has stored, so it comes last in its pass. */
+typedef struct leat__hole_plan {
+    leat__image_op op;
+    /* For a picture of d->height x d->width; false in *wanted leaves the picture as it is. */
+    int (*draw)(const leat__image_op *op, leat__drawing *d, leat__erasure *hole, bool *wanted,
+                leat_error *err);
+} leat__hole_plan;
+
+#define LEAT_POINTS_MAX 16
+
+typedef struct leat__pass_plan {
+    bool decode; /* the value is an image file                           */
+    leat__decode_options decode_options;
+    leat__crop_plan crop; /* .draw NULL = none                                    */
+    leat__pad_plan pad;   /* the same                                             */
+    leat__resample resample;
+    leat__size_plan size; /* .draw NULL = height and width below, of every sample */
+    leat__warp_plan warp; /* .draw NULL = none                                    */
+    int height, width;    /* of the output when resampling                        */
+    int n_flips;
+    leat__flip flip[8];
+    int n_points;
+    leat__point_plan point[LEAT_POINTS_MAX];
+    leat__hole_plan hole; /* .draw NULL = none                                    */
+    int dtype;            /* of the output                                        */
+    bool nchw;
+    char text[200]; /* the operations it holds, for `leat plan`              */
+} leat__pass_plan;
+
+/* --------------------------------------------------------------------------------------- a picture step */
+
+typedef struct leat__picture { /* contiguous, channels last */
+    int height, width, channels;
+    int dtype; /* u8 or f32 */
+    const void *data;
+} leat__picture;
+
+/* What belongs to a worker, for picture steps: scratch that grows and stays. */
+typedef struct leat__picture_tools {
+    const leat__image_dsp *dsp;
+    leat__pass_scratch *scratch;
+    leat__buf *buf;         /* LEAT_PICTURE_BUFS of them, this step's alone              */
+    leat__decoder *decoder; /* for what encodes and decodes again                       */
+} leat__picture_tools;
+#define LEAT_PICTURE_BUFS 4
+
+typedef struct leat__picture_plan {
+    leat__image_op op;
+    int dtype;                   /* of the result: u8 or f32; 0 = as the picture            */
+    int height, width, channels; /* of the result; 0 = as the picture                       */
+    bool turned;                 /* height and width of the result change places            */
+    /* out has room for the result, aligned for vectors, and does not overlap in->data. */
+    int (*run)(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
+               const leat__picture *in, void *out, leat_error *err);
+} leat__picture_plan;
+
+/* -------------------------------------------------------------------------------------- plan functions */
+
+/* The field that the argument `field` names: it must hold pictures. types: LEAT_PICTURES_*. */
+enum {
+    LEAT_PICTURES_U8 = 1,
+    LEAT_PICTURES_F32 = 2,
+    LEAT_PICTURES_U16 = 4,
+    LEAT_PICTURES_POINT = 3,
+    LEAT_PICTURES_ANY = 7
+};
+int leat__plan_find_picture(leat__planner *planner, const leat__use *use, unsigned types, int *at,
+                            leat_error *err);
+/* The field's type and shape as they are at this point of the text: u8 or f32; -1 = not known before data is read. */
+const leat_field *leat__plan_picture(const leat__planner *planner, int at);
+/* Memory that lives as long as the plan. */
+void *leat__plan_keep(leat__planner *planner, const void *bytes, size_t n, leat_error *err);
+
+/* Numbers separated by commas in the argument `name`: at most max of them. */
+int leat__plan_read_numbers(const leat__use *use, const char *name, double *out, int max, int *n,
+                            leat_error *err);
+/* "low,high" with low <= high, or one number x for both. */
+int leat__plan_read_range(const leat__use *use, const char *name, double out[2], leat_error *err);
+/* height and width of the arguments of these names; width as height if left out. */
+void leat__plan_read_size(const leat__use *use, int *height, int *width);
+/* The resampling that method, flavour (pil or tf) and antialias ask for; checked against the field. */
+int leat__plan_read_method(const leat__planner *planner, const leat__use *use, int at, bool pil,
+                           bool antialias, leat__resample *out, leat_error *err);
+
+int leat__plan_add_point(leat__planner *planner, const leat__use *use, int at, const leat__point_plan *point,
+                         leat_error *err);
+int leat__plan_add_flip(leat__planner *planner, const leat__use *use, int at, const leat__flip *flip,
+                        leat_error *err);
+int leat__plan_add_crop(leat__planner *planner, const leat__use *use, int at, const leat__crop_plan *crop,
+                        leat_error *err);
+int leat__plan_add_pad(leat__planner *planner, const leat__use *use, int at, const leat__pad_plan *pad,
+                       leat_error *err);
+int leat__plan_add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample,
+                          int height, int width, leat_error *err);
+/* The same to a size that depends on the picture. */
+int leat__plan_add_resize_by(leat__planner *planner, const leat__use *use, int at, leat__resample resample,
+                             const leat__size_plan *size, leat_error *err);
+int leat__plan_add_warp(leat__planner *planner, const leat__use *use, int at, const leat__warp_plan *warp,
+                        leat_error *err);
+int leat__plan_add_picture(leat__planner *planner, const leat__use *use, int at,
+                           const leat__picture_plan *picture, leat_error *err);
+int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, const leat__hole_plan *hole,
+                        leat_error *err);
+/* In ops_sizes.c, for resize and crops. The argument `fill`, checked against the picture: one number is for all
+ * channels. */
+int leat__plan_read_fill(const leat__planner *planner, const leat__use *use, int at, double out[4],
+                         leat_error *err);
+/* Whether a picture of d->height x d->width can have this border. */
+int leat__border_check(const leat__drawing *d, const leat__border *border, leat__pad_mode mode,
+                       leat_error *err);
+/* What crop_to_aspect_ratio and pad_to_aspect_ratio put in front of a resize to height x width. */
+int leat__plan_fit_aspect(leat__planner *planner, const leat__use *use, int at, int height, int width,
+                          leat_error *err);
+/* f32 to u8, to the nearest whole number, halves to even. */
+int leat__plan_round_to_u8(leat__planner *planner, const leat__use *use, int at, leat_error *err);
+
+int leat__plan_add_decode(leat__planner *planner, const leat__use *use, int at,
+                          const leat__decode_options *options, leat_error *err);
+/* The next operation begins a pass: its values are stored as dtype (u8, u16, f32, f16, bf16). */
+int leat__plan_store_as(leat__planner *planner, const leat__use *use, int at, int dtype, leat_error *err);
+/* The last pass of the field stores planes. */
+void leat__plan_set_nchw(leat__planner *planner, int at);
+
+#endif
