@@ -191,8 +191,8 @@ def check_names(files: list[str]) -> None:
             if base in seen:
                 problem("name", name, f"{base} is also {seen[base]}; a file name is an address")
             seen[base] = name
-        if "/x86/" in name and name.endswith(".c") and not re.search(r"_(?:sse42|avx2)\.c$", name):
-            problem("name", name, "a file under x86/ ends in _sse42.c or _avx2.c")
+        if "/x86/" in name and name.endswith(".c") and not re.search(r"_(?:sse42|avx2|vpclmul)\.c$", name):
+            problem("name", name, "a file under x86/ ends in _sse42.c, _avx2.c or _vpclmul.c")
 
 
 def declared() -> dict[str, list[str]]:

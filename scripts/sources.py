@@ -24,6 +24,7 @@ LISTS = {
         ("entry_sources", ["*.c"], "files"),
         ("sse42_sources", ["*/x86/*_sse42.c"], "files"),
         ("avx2_sources", ["*/x86/*_avx2.c"], "files"),
+        ("vpclmul_sources", ["*/x86/*_vpclmul.c"], "files"),
     ],
     "cli/meson.build": [("cli_sources", ["*.c"], "files")],
     "tests/meson.build": [

@@ -21,6 +21,8 @@ static void detect(void) {
     unsigned a, b, c = 0, d;
     const bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
     if (__builtin_cpu_supports("avx2") && f16c) flags |= LEAT_CPU_AVX2;
+    /* AVX2 is only supported where the system keeps its registers, so asking for both asks for that too. */
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq")) flags |= LEAT_CPU_VPCLMUL;
 #endif
     const char *mask = getenv("LEAT_CPU_MASK");
     if (mask && *mask) flags &= (unsigned)strtoul(mask, NULL, 0);

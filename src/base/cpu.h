@@ -6,8 +6,9 @@
 #include "base/macros.h"
 
 enum {
-    LEAT_CPU_SSE42 = 1, /* SSE 4.2 and PCLMUL: checksums */
-    LEAT_CPU_AVX2 = 2,  /* AVX2 and F16C: image kernels  */
+    LEAT_CPU_SSE42 = 1,   /* SSE 4.2 and PCLMUL: checksums                           */
+    LEAT_CPU_AVX2 = 2,    /* AVX2 and F16C: image kernels                            */
+    LEAT_CPU_VPCLMUL = 4, /* VPCLMULQDQ on AVX2's registers: checksums, beside SSE42 */
 };
 
 /* Flags of this machine, and-ed with the environment's LEAT_CPU_MASK (a number; 0 = plain C only).

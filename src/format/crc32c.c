@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRC-32C in plain C, eight bytes a step, and the choice of the faster one.
+/* CRC-32C in plain C, eight bytes a step, and the choice of the fastest one.
  *
  * Polynomials over GF(2) are kept reflected, as the checksum is: bit 31 is x^0, bit 0 is x^31. A step by one
  * byte multiplies by x^8 modulo P = 0x82f63b78, and since that is linear, a table entry is the sum of the
@@ -47,7 +47,11 @@ uint32_t leat__crc32c_extend_c(uint32_t crc, const void *bytes, size_t n) {
 
 uint32_t leat__crc32c_extend(uint32_t crc, const void *bytes, size_t n) {
 #if defined(__x86_64__)
-    if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_SSE42)) return leat__crc32c_extend_sse42(crc, bytes, n);
+    const unsigned flags = leat__cpu_flags();
+    if (LEAT_LIKELY(flags & LEAT_CPU_SSE42)) {
+        if (flags & LEAT_CPU_VPCLMUL) return leat__crc32c_extend_vpclmul(crc, bytes, n);
+        return leat__crc32c_extend_sse42(crc, bytes, n);
+    }
 #endif
     return leat__crc32c_extend_c(crc, bytes, n);
 }

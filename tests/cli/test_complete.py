@@ -19,6 +19,11 @@ def test_every_kernel_is_compared_with_its_specification():
     tests = "".join(path.read_text() for path in (ROOT / "tests/kernel").glob("k_*.c"))
     for kernel in sorted(kernels):
         assert re.search(rf"\bisa->{kernel}\b", tests), f"tests/kernel has no case for {kernel}"
+    others = "".join(path.read_text() for path in (ROOT / "src/format/x86").glob("*.c"))
+    functions = set(re.findall(r"^uint32_t (leat__\w+_(?:sse42|vpclmul|avx2))\(", others, re.M))
+    assert len(functions) > 1
+    for function in sorted(functions):
+        assert re.search(rf"\b{function}\b", tests), f"tests/kernel has no case for {function}"
 
 
 def test_every_golden_file_has_its_script():

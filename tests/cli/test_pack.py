@@ -191,10 +191,10 @@ def test_index_is_as_documented(photos, tmp_path):
 
 
 def test_plain_code_gives_the_same(photos, tmp_path):
-    for mask in ("0", "3"):
+    for mask in ("0", "3", "7"):
         environ = {**environment(tmp_path), "LEAT_CPU_MASK": mask}
         subprocess.run([LEAT, "pack", photos, tmp_path / mask, "--size", "21x34", "-q"], env=environ, check=True)
-    assert content(tmp_path / "0") == content(tmp_path / "3")
+    assert content(tmp_path / "0") == content(tmp_path / "3") == content(tmp_path / "7")
 
 
 def test_no_side_files(photos, tmp_path):

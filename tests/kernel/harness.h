@@ -36,6 +36,10 @@ extern const k_case k_half_cases[];
 extern const k_case k_stats_cases[];
 extern const k_case k_mix_cases[];
 extern const k_case k_warp_cases[];
+extern const k_case k_crc32c_cases[];
+
+/* Flags of the instruction set whose turn it is, for kernels that are not in the table of the image room. */
+unsigned k_isa_flags(void);
 
 /* Random numbers of this run's seed; k_below(n) is 0 to n - 1. */
 uint64_t k_random(void);

@@ -24,12 +24,14 @@ typedef struct named_fn {
     leat__crc32c_fn *fn;
 } named_fn;
 
-static size_t versions(named_fn out[3]) {
+static size_t versions(named_fn out[4]) {
     size_t n = 0;
     out[n++] = (named_fn){"dispatch", leat__crc32c_extend};
     out[n++] = (named_fn){"c", leat__crc32c_extend_c};
 #if defined(__x86_64__)
     if (leat__cpu_flags() & LEAT_CPU_SSE42) out[n++] = (named_fn){"sse42", leat__crc32c_extend_sse42};
+    const unsigned both = LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL;
+    if ((leat__cpu_flags() & both) == both) out[n++] = (named_fn){"vpclmul", leat__crc32c_extend_vpclmul};
 #endif
     return n;
 }
@@ -51,7 +53,7 @@ static void known_values(void **state) {
     };
     memset(ones, 0xff, sizeof ones);
     for (uint8_t i = 0; i < 32; i++) up[i] = i, down[i] = 31 - i;
-    named_fn fns[3];
+    named_fn fns[4];
     const size_t n_fns = versions(fns);
     for (size_t i = 0; i < n_fns; i++) {
         assert_int_equal(fns[i].fn(0, zeros, 32), 0x8a9136aa);
@@ -70,9 +72,9 @@ static void known_values(void **state) {
 /* Every length up to a few blocks, at every alignment, in exact allocations: ASan sees an over-read. */
 static void lengths_and_alignments(void **state) {
     (void)state;
-    static const size_t large[] = {1535,  1536,  1537,  3071,  4095,  12287,
-                                   12288, 12289, 13824, 14016, 24577, 196608};
-    named_fn fns[3];
+    static const size_t large[] = {1535,  1536,  1537,  3071,  4095,  12287, 12288, 12289, 13823,
+                                   13824, 13825, 14016, 14255, 14256, 24577, 27648, 196608};
+    named_fn fns[4];
     const size_t n_fns = versions(fns);
     for (size_t n = 0; n < 700 + LEAT_COUNT(large); n++) {
         const size_t size = n < 700 ? n : large[n - 700];
@@ -107,11 +109,32 @@ static void parts_make_the_whole(void **state) {
     assert_int_equal(leat__crc32c_shift(0xdeadbeef, 0), 0xdeadbeef);
 }
 
+/* x^(n - 33) modulo P, one factor x at a time. */
+static uint32_t power(unsigned n) {
+    uint32_t v = 0x80000000; /* x^0 */
+    for (unsigned i = 33; i < n; i++) v = v >> 1 ^ (v & 1 ? 0x82f63b78u : 0);
+    return v;
+}
+
+static void constants_of_the_multiplications(void **state) {
+    (void)state;
+#if defined(__x86_64__)
+    static const unsigned bytes[3] = {96, 32, 16};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(leat__crc32c_fold_power[i][0], power(8 * bytes[i] + 64));
+        assert_int_equal(leat__crc32c_fold_power[i][1], power(8 * bytes[i]));
+    }
+    for (unsigned i = 0; i < LEAT_COUNT(leat__crc32c_lane_power); i++)
+        assert_int_equal(leat__crc32c_lane_power[i], power(8 * 40 * (i + 1)));
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
         cmocka_unit_test(lengths_and_alignments),
         cmocka_unit_test(parts_make_the_whole),
+        cmocka_unit_test(constants_of_the_multiplications),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
