@@ -22,7 +22,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index,
-    cli_synth, cli_pack, cli_view, cli_compare;
+    cli_synth, cli_pack, cli_view, cli_compare, cli_split;
 
 /* opts.c: one table of options a verb, read with getopt_long. */
 typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;
@@ -38,12 +38,12 @@ typedef struct cli_opt { /* ends with a NULL name                        */
 int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv);
 /* The options that every verb which opens a pipeline has: threads, seed, memory, on-error, slots, cache-dir, ... */
 typedef struct cli_feed_options {
-    int64_t threads, seed, slots, epochs;
+    int64_t threads, seed, slots, epochs, max_bad;
     uint64_t memory;
-    const char *on_error, *cache_dir;
+    const char *on_error, *cache_dir, *rank;
     bool synchronous, no_side_files, quiet, no_tune;
 } cli_feed_options;
-#define CLI_FEED_OPTIONS 11
+#define CLI_FEED_OPTIONS 13
 /* Appends them to a table at opts[n]; returns the new n. */
 int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n);
 /* CLI_OK, or CLI_USAGE after a message. */

@@ -12,7 +12,7 @@
 
 #include "opened.h"
 
-enum { ROUNDS_MIN = 3, ROUNDS_MAX = 9 };
+enum { ROUNDS_MIN = 3, ROUNDS_MAX = 9, FILL_SECONDS = 60 };
 
 typedef struct bench {
     cli_opened on;
@@ -107,9 +107,13 @@ static int warm_up(bench *b) {
     const double until = cli_now() + 1;
     uint64_t samples = 0;
     b->stream = epoch < 0 && strncmp(b->on.text + strspn(b->on.text, " "), "tfrecord", 8) == 0;
-    while (cli_now() < until && (epoch < 0 || samples < (uint64_t)epoch)) {
+    leat_stats stats = {0};
+    /* A cache is measured when it has what it can keep, unless that takes too long. */
+    while ((cli_now() < until || (stats.cache_misses > 0 && cli_now() < until + FILL_SECONDS)) &&
+           (epoch < 0 || samples < (uint64_t)epoch)) {
         const int rc = take_one(b, &samples);
         if (rc != CLI_OK) return rc;
+        leat_pipeline_stats(b->on.pipeline, &stats);
     }
     return drain(b);
 }
@@ -320,6 +324,11 @@ static void print_report(const bench *b) {
     printf("  memory       %" PRIu64 " batches in use, %s of a budget of %s; the process peaked at %s\n",
            s->slots, cli_bytes((double)s->memory_bytes), cli_bytes((double)s->memory_max_bytes),
            cli_bytes(b->peak_rss));
+    if (s->cache_hits + s->cache_misses)
+        printf("  cache        had %s of %s samples that were asked for; it holds %s\n",
+               cli_count(s->cache_hits), cli_count(s->cache_hits + s->cache_misses),
+               cli_bytes((double)s->cache_bytes));
+    if (s->cache_bad) printf("               %s damaged ones were made anew\n", cli_count(s->cache_bad));
     if (s->bad_samples)
         printf("  %sbad%s          %s samples: 'leat run' names them\n", cli_red(stdout), cli_plain(stdout),
                cli_count(s->bad_samples));
@@ -340,6 +349,9 @@ static void print_json(const bench *b) {
     printf("  \"bytes_read\": %" PRIu64 ",\n  \"bytes_out\": %" PRIu64 ",\n", b->bytes_read, b->bytes_out);
     printf("  \"bad_samples\": %" PRIu64 ",\n  \"threads\": %d,\n  \"slots\": %" PRIu64 ",\n", s->bad_samples,
            s->n_threads, s->slots);
+    printf("  \"cache_hits\": %" PRIu64 ",\n  \"cache_misses\": %" PRIu64 ",\n  \"cache_bad\": %" PRIu64
+           ",\n  \"cache_bytes\": %" PRIu64 ",\n",
+           s->cache_hits, s->cache_misses, s->cache_bad, s->cache_bytes);
     printf("  \"first_batch_s\": %.6f,\n  \"peak_rss_bytes\": %.0f,\n", s->first_batch_s, b->peak_rss);
     printf("  \"memory_bytes\": %" PRIu64 ",\n  \"memory_max_bytes\": %" PRIu64 ",\n  \"stages\": {",
            s->memory_bytes, s->memory_max_bytes);
@@ -400,7 +412,8 @@ const cli_verb cli_bench = {
         "      --seconds N      how long to measure, after a warm-up of at most a second (default 5)\n"
         "  -r, --roofline       also measure a ceiling on the same data, with the same threads, in turns\n"
         "                       with the pipeline: for images, bare libjpeg-turbo decoding them in full\n"
-        "                       from memory; for everything else, memcpy of the output\n"
+        "                       from memory; for everything else, memcpy of the output; with a cache,\n"
+        "                       memcpy of its samples, gathered in no order\n"
         "      --json           print one JSON object\n"
         "  -t, --threads N      workers (default: all cores this process may use)\n"
         "  -m, --memory SIZE    byte budget, such as 2GiB (default: a quarter of what is available)\n"
@@ -409,6 +422,10 @@ const cli_verb cli_bench = {
         "  -s, --seed N         of everything random (default 0)\n"
         "      --on-error WORD  a bad sample: raise (default) stops, skip leaves it out, replace\n"
         "                       takes another\n"
+        "      --max-bad N      more bad samples than N in an epoch are an error all the same\n"
+        "      --rank I/N       the part of every batch that process I of N has; auto: as the environment "
+        "of\n"
+        "                       torchrun, mpirun, srun, TF_CONFIG or JAX says\n"
         "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
         "      --no-side-files  neither read nor write indexes\n"
         "  -q, --quiet          no progress\n"

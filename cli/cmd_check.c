@@ -116,22 +116,23 @@ static int run(int argc, char **argv) {
 const cli_verb cli_check = {
     .name = "check",
     .help = "Check every checksum, decode every image, and name what is bad.",
-    .usage = "Usage: leat check [OPTIONS] PATH...\n\n"
-             "Reads everything below the paths (folders of images, TFRecord files, patterns in quotes, "
-             "images), checks\n"
-             "every checksum and decodes every image, those inside of records too. Each bad one is a line: "
-             "path, stage,\n"
-             "reason. The exit code is 1 if anything is bad. Files of a folder whose names do not end as an "
-             "image's are\n"
-             "ignored.\n\n"
-             "  -q, --quiet          only the paths of bad files, one a line\n"
-             "  -0, --null           the same, each ended by a 0 byte, for xargs -0\n"
-             "      --json           one JSON object: counts, and a list of the bad ones\n"
-             "  -t, --threads N      default: all cores\n"
-             "      --cache-dir DIR  where indexes are kept\n"
-             "      --no-side-files  neither read nor write indexes\n\n"
-             "Example:\n"
-             "  leat check photos/train 'data/*.tfrecord'\n"
-             "  leat check --null photos/train | xargs -0 mv -t bad/\n",
+    .usage =
+        "Usage: leat check [OPTIONS] PATH...\n\n"
+        "Reads everything below the paths (folders of images, TFRecord files, patterns in quotes, "
+        "lists (.csv),\n"
+        "images), checks every checksum and decodes every image, those inside of records too. Each bad "
+        "one is a\n"
+        "line: path, stage, reason. The exit code is 1 if anything is bad. Files of a folder whose names "
+        "do not end\n"
+        "as an image's are ignored.\n\n"
+        "  -q, --quiet          only the paths of bad files, one a line\n"
+        "  -0, --null           the same, each ended by a 0 byte, for xargs -0\n"
+        "      --json           one JSON object: counts, and a list of the bad ones\n"
+        "  -t, --threads N      default: all cores\n"
+        "      --cache-dir DIR  where indexes are kept\n"
+        "      --no-side-files  neither read nor write indexes\n\n"
+        "Example:\n"
+        "  leat check photos/train 'data/*.tfrecord'\n"
+        "  leat check --null photos/train | xargs -0 mv -t bad/\n",
     .run = run,
 };

@@ -21,6 +21,7 @@ static void print_title(const leat_info *info, const char *path) {
          "TFRecord files, some or all compressed by GZIP"},
         {"tfrecord zlib", "a TFRecord file, compressed by ZLIB",
          "TFRecord files, some or all compressed by ZLIB"},
+        {"list", "a list of image files", "a list of image files"},
         {"image", "an image", "an image"},
         {"images", "images", "images"},
     };
@@ -183,20 +184,22 @@ static int run(int argc, char **argv) {
 const cli_verb cli_info = {
     .name = "info",
     .help = "Say what a folder, a TFRecord file or an image is: counts, classes, sizes, formats.",
-    .usage = "Usage: leat info [OPTIONS] PATH\n\n"
-             "Says what PATH is: a folder of images, a TFRecord file, a pattern in quotes, an image. Counts "
-             "and classes\n"
-             "are exact; pixels, formats and keys are those of 1000 samples, spread evenly, unless you ask "
-             "for more.\n\n"
-             "  -a, --all            all classes, not only the 20 largest\n"
-             "      --look-at N      open N samples for pixels, formats and keys; -1 opens all\n"
-             "      --json           one JSON object\n"
-             "  -t, --threads N      default: all cores\n"
-             "      --cache-dir DIR  where indexes are kept\n"
-             "      --no-side-files  neither read nor write indexes\n"
-             "  -q, --quiet          no progress\n\n"
-             "Example:\n"
-             "  leat info photos/train\n"
-             "  leat info 'data/train-*.tfrecord'\n",
+    .usage =
+        "Usage: leat info [OPTIONS] PATH\n\n"
+        "Says what PATH is: a folder of images, a TFRecord file, a pattern in quotes, a list of images "
+        "(.csv), an\n"
+        "image. Counts and classes are exact; pixels, formats and keys are those of 1000 samples, spread "
+        "evenly,\n"
+        "unless you ask for more.\n\n"
+        "  -a, --all            all classes, not only the 20 largest\n"
+        "      --look-at N      open N samples for pixels, formats and keys; -1 opens all\n"
+        "      --json           one JSON object\n"
+        "  -t, --threads N      default: all cores\n"
+        "      --cache-dir DIR  where indexes are kept\n"
+        "      --no-side-files  neither read nor write indexes\n"
+        "  -q, --quiet          no progress\n\n"
+        "Example:\n"
+        "  leat info photos/train\n"
+        "  leat info 'data/train-*.tfrecord'\n",
     .run = run,
 };

@@ -90,7 +90,7 @@ static uint64_t number_of(const running *r, const leat_batch *batch) {
 /* A line a sample: what --sample takes to make it again, where it is and comes from, and what was drawn for it. */
 static void print_params(const running *r, const leat_batch *batch, uint64_t number) {
     char name[4200];
-    for (int i = 0; i < batch->n; i++) {
+    for (int i = 0; i < batch->n_valid; i++) {
         leat_pipeline_name(r->on.pipeline, batch->sample[i], name, sizeof name);
         printf("%" PRIu64 ":%" PRIu64 "\tbatch %" PRIu64 "\tplace %d\tsample %" PRIu64 "\t%s\t%s\n",
                batch->epoch, batch->position[i], number, i, batch->sample[i], name,
@@ -100,7 +100,7 @@ static void print_params(const running *r, const leat_batch *batch, uint64_t num
 
 static int take(running *r, const leat_batch *batch, uint64_t number) {
     if (r->params) print_params(r, batch, number);
-    r->samples += (uint64_t)batch->n;
+    r->samples += (uint64_t)batch->n_valid;
     r->n_batches++;
     return cli_sink_take(r->sink, batch, number);
 }
@@ -229,7 +229,7 @@ static int run(int argc, char **argv) {
 
 const cli_verb cli_run = {
     .name = "run",
-    .help = "Feed a pipeline to a sink: nothing, a digest, the sample numbers, or .npy files.",
+    .help = "Feed a pipeline to a sink: nothing, digests, the sample numbers, or .npy files.",
     .usage =
         "Usage: leat run [OPTIONS] \"PIPELINE\"\n"
         "\n"
@@ -239,6 +239,7 @@ const cli_verb cli_run = {
         "  -n, --batches N      stop after N batches\n"
         "      --sink SINK      null     throws batches away (default)\n"
         "                       digest   prints one digest over every byte of every batch, in order\n"
+        "                       samples  prints 'EPOCH:POSITION number digest' for each sample\n"
         "                       ids      prints 'epoch step: number number ...' for each batch\n"
         "                       npy:DIR  writes DIR/NNNNNN_field.npy, and _offsets.npy for ragged fields\n"
         "      --params         print a line for each sample: EPOCH:POSITION, batch, place, sample number, "
@@ -251,6 +252,10 @@ const cli_verb cli_run = {
         "                       and on Ctrl-C\n"
         "      --on-error WORD  a bad sample: raise (default) stops, skip leaves it out, replace\n"
         "                       takes another\n"
+        "      --max-bad N      more bad samples than N in an epoch are an error all the same\n"
+        "      --rank I/N       the part of every batch that process I of N has; auto: as the environment "
+        "of\n"
+        "                       torchrun, mpirun, srun, TF_CONFIG or JAX says\n"
         "  -t, --threads N      workers (default: all cores this process may use)\n"
         "  -s, --seed N         of everything random (default 0)\n"
         "  -m, --memory SIZE    byte budget, such as 2GiB (default: a quarter of what is available)\n"

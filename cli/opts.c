@@ -125,6 +125,8 @@ int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n) {
         {"epochs", 'e', CLI_INT, &o->epochs, -1, 1000000000},
         {"memory", 'm', CLI_BYTES, &o->memory, 0, 0},
         {"on-error", 0, CLI_TEXT, &o->on_error, 0, 0},
+        {"max-bad", 0, CLI_INT, &o->max_bad, 0, INT64_MAX},
+        {"rank", 0, CLI_TEXT, &o->rank, 0, 0},
         {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0},
         {"synchronous", 0, CLI_FLAG, &o->synchronous, 0, 0},
         {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0},
@@ -134,6 +136,14 @@ int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n) {
     memcpy(opts + n, table, sizeof table);
     opts[n + CLI_FEED_OPTIONS] = (cli_opt){0};
     return n + CLI_FEED_OPTIONS;
+}
+
+/* "2/4", or "auto": as the environment says. */
+static bool read_rank(const char *text, leat_config *config) {
+    int end = 0;
+    if (strcmp(text, "auto") == 0) return config->world_size = -1, true;
+    return sscanf(text, "%d/%d%n", &config->rank, &config->world_size, &end) == 2 && end > 0 && !text[end] &&
+           config->world_size > 0 && config->rank >= 0 && config->rank < config->world_size;
 }
 
 int cli_feed_config(const cli_feed_options *o, leat_config *config) {
@@ -147,7 +157,13 @@ int cli_feed_config(const cli_feed_options *o, leat_config *config) {
         .no_side_files = o->no_side_files,
         .cache_dir = o->cache_dir,
         .tune = o->no_tune ? -1 : 0,
+        .max_bad = o->max_bad,
     };
+    if (o->rank && !read_rank(o->rank, config)) {
+        fprintf(stderr, "leat: --rank must be I/N with 0 <= I < N, such as 0/4, or auto, not '%s'\n",
+                o->rank);
+        return CLI_USAGE;
+    }
     static const char *const words[] = {"raise", "skip", "replace"};
     for (int i = 0; o->on_error && i < 3; i++) {
         if (strcmp(o->on_error, words[i]) == 0) {

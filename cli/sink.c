@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sinks: nothing, one digest over every byte, the numbers of the samples, or files for numpy. */
+/* The sinks: nothing, one digest over every byte, a digest of each sample, the numbers of the samples, or files for
+ * numpy. */
 #include "sink.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static bool each_piece(const leat_tensor *t, bool (*piece)(void *user, const voi
     return true;
 }
 
-/* ------------------------------------------------------------------------------------ null, digest, ids */
+/* --------------------------------------------------------------------------- null, digest, samples, ids */
 
 static int take_null(cli_sink *sink, const leat_batch *batch, uint64_t number) {
     (void)sink, (void)batch, (void)number;
@@ -66,10 +67,33 @@ static int take_digest(cli_sink *sink, const leat_batch *batch, uint64_t number)
     return CLI_OK;
 }
 
+/* The bytes of one sample: its rows of all fields. */
+static uint64_t sample_digest(const leat_batch *batch, int i) {
+    uint64_t digest = 0;
+    for (int k = 0; k < batch->n_tensors; k++) {
+        const leat_tensor *t = &batch->tensor[k];
+        const int64_t row = (int64_t)row_bytes(t);
+        const char *data = t->data;
+        digest = t->offsets
+                     ? XXH3_64bits_withSeed(data + t->offsets[i] * row,
+                                            (size_t)((t->offsets[i + 1] - t->offsets[i]) * row), digest)
+                     : XXH3_64bits_withSeed(data + i * t->stride[0], (size_t)row, digest);
+    }
+    return digest;
+}
+
+static int take_samples(cli_sink *sink, const leat_batch *batch, uint64_t number) {
+    (void)sink, (void)number;
+    for (int i = 0; i < batch->n_valid; i++)
+        printf("%" PRIu64 ":%" PRIu64 " %" PRIu64 " %016" PRIx64 "\n", batch->epoch, batch->position[i],
+               batch->sample[i], sample_digest(batch, i));
+    return CLI_OK;
+}
+
 static int take_ids(cli_sink *sink, const leat_batch *batch, uint64_t number) {
     (void)sink, (void)number;
     printf("%" PRIu64 " %" PRIu64 ":", batch->epoch, batch->step);
-    for (int i = 0; i < batch->n; i++) printf(" %" PRIu64, batch->sample[i]);
+    for (int i = 0; i < batch->n_valid; i++) printf(" %" PRIu64, batch->sample[i]);
     putchar('\n');
     return CLI_OK;
 }
@@ -147,6 +171,8 @@ int cli_sink_new(cli_sink **out, const char *verb, const char *word) {
     sink->verb = verb;
     if (strcmp(word, "null") == 0) {
         sink->take = take_null;
+    } else if (strcmp(word, "samples") == 0) {
+        sink->take = take_samples;
     } else if (strcmp(word, "ids") == 0) {
         sink->take = take_ids;
     } else if (strcmp(word, "digest") == 0) {
@@ -158,7 +184,8 @@ int cli_sink_new(cli_sink **out, const char *verb, const char *word) {
         sink->take = take_npy;
         sink->dir = word + 4;
     } else {
-        return cli_fail(verb, CLI_USAGE, "--sink must be null, digest, ids or npy:DIR, not '%s'", word);
+        return cli_fail(verb, CLI_USAGE, "--sink must be null, digest, samples, ids or npy:DIR, not '%s'",
+                        word);
     }
     return CLI_OK;
 }

@@ -7,7 +7,7 @@
 
 typedef struct cli_sink cli_sink;
 
-/* Reads the word of --sink: null, digest, ids or npy:DIR. CLI_OK, or CLI_USAGE after a message. Touches
+/* Reads the word of --sink: null, digest, samples, ids or npy:DIR. CLI_OK, or CLI_USAGE after a message. Touches
  * nothing yet. */
 int cli_sink_new(cli_sink **out, const char *verb, const char *word);
 /* Takes one batch, whose number counts from 0. CLI_OK, or CLI_FAILED after a message. */

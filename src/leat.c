@@ -61,6 +61,47 @@ void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
     leat_spec_add(spec, "arrays");
 }
 
+int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks) {
+    if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (!callbacks || !callbacks->field || callbacks->n_fields < 1 || callbacks->n_fields > LEAT_FIELDS_MAX)
+        return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_source: 1 to %d fields",
+                          LEAT_FIELDS_MAX);
+    const size_t fields_bytes = (size_t)callbacks->n_fields * sizeof *callbacks->field;
+    leat_field *fields = leat__arena_alloc(&spec->memory, fields_bytes);
+    spec->callbacks = leat__arena_alloc(&spec->memory, sizeof *callbacks);
+    if (!fields || !spec->callbacks)
+        return leat__fail_memory(&spec->error, fields_bytes + sizeof *callbacks, "callbacks");
+    *spec->callbacks = *callbacks;
+    spec->callbacks->field = memcpy(fields, callbacks->field, fields_bytes);
+    leat_spec_add(spec, "source");
+    return leat_spec_error(spec, NULL);
+}
+
+static void add_called(leat_spec *spec, const char *where, const char *name, leat__called called) {
+    if (!spec || spec->error.code) return;
+    if (!name || !*name || strlen(name) >= sizeof called.name || (!called.filter && !called.map)) {
+        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "%s: a name of 1 to %zu bytes and a function are needed",
+                   where, sizeof called.name - 1);
+        return;
+    }
+    if (spec->n_called == LEAT_CALLED_MAX) {
+        leat__fail(&spec->error, LEAT_ERR_LIMIT, "%s: more than %d functions", where, LEAT_CALLED_MAX);
+        return;
+    }
+    snprintf(called.name, sizeof called.name, "%s", name);
+    spec->called[spec->n_called++] = called;
+}
+
+void leat_spec_filter(leat_spec *spec, const char *name, leat_filter_fn fn, void *user, int thread_safe) {
+    add_called(spec, "leat_spec_filter", name,
+               (leat__called){.filter = fn, .user = user, .thread_safe = thread_safe != 0});
+}
+
+void leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user, int thread_safe) {
+    add_called(spec, "leat_spec_map", name,
+               (leat__called){.map = fn, .user = user, .thread_safe = thread_safe != 0});
+}
+
 int leat_spec_error(const leat_spec *spec, leat_error *err) {
     if (!spec) return leat__fail(err, LEAT_ERR_ARGUMENT, "the spec is NULL");
     if (err) *err = spec->error;
@@ -140,7 +181,8 @@ int64_t leat_pipeline_samples(const leat_pipeline *feed) {
 int64_t leat_pipeline_length(const leat_pipeline *feed) {
     const int64_t n = leat_pipeline_samples(feed);
     if (n < 0) return -1;
-    return feed->plan.drop_remainder ? n / feed->plan.batch : (n + feed->plan.batch - 1) / feed->plan.batch;
+    const uint64_t batch = leat__plan_global_batch(&feed->plan), whole = (uint64_t)n / batch;
+    return (int64_t)(whole + (!feed->plan.drop_remainder && (uint64_t)n % batch > 0));
 }
 
 int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap) {

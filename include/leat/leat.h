@@ -140,6 +140,11 @@ typedef struct leat_config {       /* zeroed = sensible defaults                
     int on_error;                  /* LEAT_ON_ERROR_*; 0 = raise                                          */
     int n_epochs;                  /* 0 = one epoch, -1 = without end                                     */
     int tune;                      /* 0 = slots in use follow what the consumer waits for, -1 = fixed     */
+    int rank;                      /* of this process among world_size that train together, from 0        */
+    int world_size;                /* 0 = alone, -1 = rank and number as the launcher's environment says  */
+    int local_world_size;          /* of them on this machine, which threads and memory are divided by; 0 =
+                                      as the environment says                                             */
+    int64_t max_bad;               /* bad samples of an epoch after which it fails; 0 = any number        */
     uint64_t seed;                 /* for every random operation that has none of its own                 */
     size_t memory_max_bytes;       /* 0 = a quarter of what is available                                  */
     const char *cache_dir;         /* indexes go here; NULL = the user's cache directory                  */
@@ -166,6 +171,7 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
 
 typedef struct leat_batch { /* a lease on a slot                                                 */
     int n;                  /* samples in it                                                     */
+    int n_valid; /* the first so many are real: n, unless a batch was filled up with repeated ones */
     int n_tensors;
     const leat_tensor *tensor; /* in the order of the fields: images first, then labels, ...        */
     const uint64_t *sample;    /* (n) numbers of the samples in the dataset                         */
@@ -182,6 +188,47 @@ typedef struct leat_field { /* what a batch will hold, known before the first on
     int64_t shape[LEAT_NDIM_MAX]; /* of one sample; -1 = differs from sample to sample                 */
     int ragged;
 } leat_field;
+
+/* One field of one sample, filled in by leat_source_callbacks.read_at. */
+typedef struct leat_value_out {
+    void *room;        /* leat's memory: write the value here ...                                 */
+    size_t room_bytes; /* as many as a fixed field has, else max_bytes of the callbacks           */
+    const void *data;  /* ... or point to your own memory, which is copied; NULL = it is in room  */
+    size_t bytes;      /* of the value; those of a fixed field are set already                    */
+    int64_t shape[LEAT_NDIM_MAX]; /* as declared; set the axes that were declared as -1           */
+} leat_value_out;
+
+/* Samples that the program reads itself. Everything here but what `user` points to is copied by leat_spec_source. */
+typedef struct leat_source_callbacks {
+    uint64_t n;   /* samples, above 0                                                        */
+    int n_fields; /* 1 to 32                                                                 */
+    /* (n_fields) Name, dtype and shape of one sample; -1 = that axis differs from sample to sample. Ragged: one axis of
+     * any length. Bytes (files to decode) are always ragged. */
+    const leat_field *field;
+    /* Bytes of the largest value of a field whose size differs; 0 = not known: then there is no room for it, read_at
+     * points to memory of its own, and it cannot go into a batch undecoded. */
+    size_t max_bytes;
+    /* Fills out[0 .. n_fields) with sample i, the same whenever it is asked for: 0, or a negative LEAT_ERR_* with a
+     * line in err->message (err is never NULL) of what is wrong with this sample. Memory that it points to must stay
+     * as it is until the next call on the same thread or, if it is not thread-safe, until the next call at all. It must
+     * not call into the pipeline. */
+    int (*read_at)(void *user, uint64_t i, leat_value_out *out, leat_error *err);
+    int thread_safe; /* 1 = several threads may call it at once; 0 = one call at a time      */
+    /* A number of your own that tells this data from other data: states of one are refused by the other. */
+    uint64_t identity;
+    void *user; /* passed to read_at; must outlive every pipeline on this spec              */
+    uint64_t reserved[4];
+} leat_source_callbacks;
+
+/* Whether a sample is kept, for `filter callback=NAME`: 1 = it is, 0 = it is not, or a negative LEAT_ERR_* with a line in
+ * err->message (never NULL): the sample is bad. fields: (n) what the sample has before it is decoded, each with the shape
+ * of one sample, valid during the call. The answer must be a function of the sample. It must not call into the pipeline. */
+typedef int (*leat_filter_fn)(void *user, const leat_tensor *fields, int n, uint64_t sample, leat_error *err);
+/* Makes new fields of those that a sample has, for `map callback=NAME`. in: (n_in) all fields of the sample, valid during
+ * the call. out: (n_out) those that the text names, in its order; data points to memory for the declared shape, which
+ * must be filled. 0, or a negative LEAT_ERR_* as above. It must be a function of the sample. */
+typedef int (*leat_map_fn)(void *user, const leat_tensor *in, int n_in, const leat_tensor *out, int n_out,
+                           uint64_t sample, leat_error *err);
 
 typedef struct leat_stats {
     uint64_t samples;          /* handed over                                                       */
@@ -200,6 +247,10 @@ typedef struct leat_stats {
     double cpu_s;                     /* processor time of the workers                                     */
     double first_batch_s;             /* from open to the first batch                                      */
     double stage_s[LEAT_STAGE_COUNT]; /* wall time of the workers by stage, estimated by sampling          */
+    uint64_t cache_hits;              /* samples that `cache` had                                          */
+    uint64_t cache_misses;            /* samples that were made                                            */
+    uint64_t cache_bad;               /* entries on disk that were damaged: made anew                      */
+    uint64_t cache_bytes;             /* of its entries, in memory or on disk                              */
 } leat_stats;
 
 typedef struct leat_bad { /* a sample that could not be used                                   */
@@ -225,6 +276,14 @@ LEAT_API void leat_spec_add(leat_spec *spec, const char *text);
  * operation. The n descriptions are copied, the memory is not: it must outlive every pipeline on this spec and
  * not change meanwhile. All shape[0] must be equal. */
 LEAT_API void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n);
+/* A source of samples that the program reads itself: must be the first operation. Returns what leat_spec_error does. */
+LEAT_API int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks);
+/* Functions of the program that the text calls by name: `filter callback=NAME`, `map callback=NAME ...`. The name is
+ * copied; user must outlive every pipeline on this spec. thread_safe: 1 = several workers may call it at once, 0 = one
+ * call at a time in a pipeline, from any thread. Filters of an indexed source are called while it is opened. */
+LEAT_API void leat_spec_filter(leat_spec *spec, const char *name, leat_filter_fn fn, void *user,
+                               int thread_safe);
+LEAT_API void leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user, int thread_safe);
 /* 0, or the code of the first mistake, which is copied to err. */
 LEAT_API int leat_spec_error(const leat_spec *spec, leat_error *err);
 /* The spec as pipeline text in its normal form; returns the length without the final 0, as snprintf does. */
@@ -257,7 +316,7 @@ LEAT_API const char *leat_batch_params(const leat_batch *batch, int i);
 LEAT_API size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap);
 /* Number of batches in one epoch, or -1 if unknown (streams, before they were read once) or endless. */
 LEAT_API int64_t leat_pipeline_length(const leat_pipeline *feed);
-/* Number of samples in one epoch; -1 as above. */
+/* Number of samples in one epoch, on all ranks together; -1 as above. */
 LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *feed);
 /* Number of fields; fields[i] as long as i < cap. Any thread. */
 LEAT_API int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap);

@@ -63,7 +63,7 @@ typedef struct leat_format_count { /* image formats, or keys of Examples        
 } leat_format_count;
 
 typedef struct leat_info { /* zeroed before; free with leat_info_free                     */
-    char kind[32];         /* "folder", "tfrecord", "tfrecord gzip", "image", ...         */
+    char kind[32];         /* "folder", "tfrecord", "tfrecord gzip", "list", "image", ... */
     uint64_t n_samples;    /* images or records                                           */
     uint64_t n_files;
     uint64_t bytes;
@@ -79,8 +79,8 @@ typedef struct leat_info { /* zeroed before; free with leat_info_free           
     void *memory; /* ours                                                        */
 } leat_info;
 
-/* What a path is: a folder of images, a TFRecord file or pattern, an image. look_at: how many samples are opened for
- * sizes and formats, spread evenly; 0 = 1000, -1 = all. */
+/* What a path is: a folder of images, a TFRecord file or pattern, a list of images (.csv), an image. look_at: how
+ * many samples are opened for sizes and formats, spread evenly; 0 = 1000, -1 = all. */
 LEAT_API int leat_info_read(leat_info *info, const char *path, int64_t look_at,
                             const leat_tool_config *config, leat_error *err);
 LEAT_API void leat_info_free(leat_info *info);
@@ -103,8 +103,8 @@ typedef struct leat_check_bad { /* texts live until the callback returns        
     const char *reason;         /* one line, without the path                                  */
 } leat_check_bad;
 
-/* Checks every checksum and decodes every image below the paths (folders, TFRecords, images; the images inside records
- * too). bad is called once for each bad one, in order; non-zero from it stops. Progress counts bytes. Returns 0 whether
+/* Checks every checksum and decodes every image below the paths (folders, TFRecords, lists, images; the images inside
+ * records too). bad is called once for each bad one, in order; non-zero from it stops. Progress counts bytes. Returns 0 whether
  * or not something is bad. */
 LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, const leat_check_bad *bad),
                         void *user, leat_check_report *report, const leat_tool_config *config,
@@ -177,6 +177,59 @@ LEAT_API int leat_writer_add(leat_writer *writer, const leat_feature *features, 
 LEAT_API int leat_writer_close(leat_writer **writer, leat_error *err);
 /* Removes what was written. Frees and nulls; NULL is fine. */
 LEAT_API void leat_writer_abort(leat_writer **writer);
+
+/* -------------------------------------------------------------------------------------------- split */
+
+#define LEAT_SPLIT_PARTS 3
+
+typedef struct leat_split_config { /* zeroed = the defaults named here; as the operation `split` has them */
+    const char *fractions;         /* NULL = "0.8,0.2"                                       */
+    const char *by;                /* NULL = "random"                                        */
+    const char *group;             /* NULL = none                                            */
+    const char *label;             /* the field with classes; NULL = "label"                 */
+    const char *image;             /* the field whose equal bytes are a leak; NULL = "image" */
+    int stratify;
+    int seeded; /* 1 = seed is given: by=keras_last shuffles with it, others have 0 without  */
+    uint64_t seed;
+    int no_leaks;      /* 1 = nothing is read to find equal content                          */
+    const char *write; /* a folder for train.csv, validation.csv, test.csv; NULL = none      */
+    uint64_t reserved[4];
+} leat_split_config;
+
+typedef struct leat_split_class {
+    char name[80]; /* "" = it has none                                                       */
+    int64_t label;
+    uint64_t n[LEAT_SPLIT_PARTS];
+} leat_split_class;
+
+typedef struct leat_split_report { /* free with leat_split_free                              */
+    int n_parts;
+    uint64_t n[LEAT_SPLIT_PARTS];
+    uint64_t n_left_out;
+    uint64_t n_bad; /* could not be read: they are on a side, but their content is not compared */
+    uint64_t n_classes;
+    leat_split_class *classes; /* (n_classes), by label; NULL = no labels                    */
+    uint64_t n_leaks;          /* contents that lie on more than one side                    */
+    uint64_t n_leaked;         /* samples that have one of them                              */
+} leat_split_report;
+
+typedef struct leat_split_leak { /* a sample whose content lies on more than one side         */
+    uint64_t content;            /* number of the content, from 0: equal ones come one after the other */
+    int part;
+    uint64_t sample;
+    const char *name; /* lives until the callback returns                                    */
+} leat_split_leak;
+
+/* Splits a data set into train, validation and test, counts classes on each side, and finds content that lies on more
+ * than one. dataset: a folder of images, a .csv list, TFRecord files (a name or a pattern; image:bytes and label:int64 are
+ * parsed), or the text of a pipeline up to before decode. leak, which may be NULL, is called for each leaked sample;
+ * non-zero from it stops. Returns 0 whether or not there are leaks. */
+LEAT_API int leat_split(const char *dataset, const leat_split_config *split,
+                        int (*leak)(void *user, const leat_split_leak *leak), void *user,
+                        leat_split_report *report, const leat_tool_config *config, leat_error *err);
+LEAT_API void leat_split_free(leat_split_report *report);
+/* "train", "validation", "test". */
+LEAT_API const char *leat_split_part(int part);
 
 /* --------------------------------------------------------------------------------------------- look */
 

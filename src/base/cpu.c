@@ -42,10 +42,8 @@ static int read_numbers(const char *path, long long out[2]) {
     return n < 0 ? 0 : n;
 }
 
-int leat__cpu_count(void) {
-    cpu_set_t set;
-    int n =
-        sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+/* Cores that the cgroup's quota allows at the most, 0 if it sets none. */
+static int quota_cores(void) {
     long long quota[2] = {0, 0}, period[2] = {0, 0};
     if (read_numbers("/sys/fs/cgroup/cpu.max", quota) == 2) { /* cgroup v2: both in one line */
         period[0] = quota[1];
@@ -53,11 +51,41 @@ int leat__cpu_count(void) {
                read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period) < 1) {
         quota[0] = 0;
     }
-    if (quota[0] > 0 && period[0] > 0) {
-        const int allowed = (int)LEAT_MAX(quota[0] / period[0], 1LL);
-        if (allowed < n) n = allowed;
+    return quota[0] > 0 && period[0] > 0 ? (int)LEAT_MAX(quota[0] / period[0], 1LL) : 0;
+}
+
+static int within_quota(int n) {
+    const int allowed = quota_cores();
+    return LEAT_MAX(allowed > 0 && allowed < n ? allowed : n, 1);
+}
+
+int leat__cpu_count(void) {
+    cpu_set_t set;
+    return within_quota(sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                                    : (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* Cores in a list such as "0-3,8,10-11", as a container's cgroup has it; 0 if it cannot be read. */
+static int listed_cores(const char *path) {
+    FILE *file = fopen(path, "re");
+    int n = 0, first, last, separator = ',';
+    while (file && separator == ',' && fscanf(file, "%d", &first) == 1) {
+        last = first;
+        separator = fgetc(file);
+        if (separator == '-' && fscanf(file, "%d", &last) == 1) separator = fgetc(file);
+        if (last >= first) n += last - first + 1;
     }
-    return LEAT_MAX(n, 1);
+    if (file) fclose(file);
+    return n;
+}
+
+int leat__cpu_share(int local) {
+    const int own = leat__cpu_count();
+    if (local <= 1) return own;
+    const int listed = listed_cores("/sys/fs/cgroup/cpuset.cpus.effective");
+    const int machine = within_quota(listed > 0 ? listed : (int)sysconf(_SC_NPROCESSORS_ONLN));
+    /* A launcher may have bound each of them to cores of its own: then its own ones are the share. */
+    return LEAT_MAX(LEAT_MIN(own, machine / local), 1);
 }
 
 size_t leat__cpu_cache_bytes(void) {

@@ -45,6 +45,22 @@ void leat__out_abort(leat__out **out);
 /* A whole file at once, by rename too, but not synced: for what is easily made again. */
 int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err);
 
+/* grow.c: a file that is written in place, by several threads at once if they like, and read meanwhile. fresh: it must
+ * not exist; otherwise it must. Closed as other files are. */
+int leat__file_grow(leat__file *file, const char *path, bool fresh, leat_error *err);
+int leat__file_write_at(const leat__file *file, const void *bytes, size_t n, uint64_t offset,
+                        const char *path, leat_error *err);
+int leat__file_cut(const leat__file *file, uint64_t size, const char *path, leat_error *err);
+int leat__file_rename(const char *from, const char *to, leat_error *err);
+/* What lies one after the other from offset on, into several places, with one call of the system as a rule. */
+#define LEAT_FILE_PARTS_MAX 80
+typedef struct leat__file_part {
+    void *to;
+    size_t n;
+} leat__file_part;
+int leat__file_read_parts(const leat__file *file, const leat__file_part *part, int n, uint64_t offset,
+                          const char *path, leat_error *err);
+
 /* journal.c: a small text file that one process holds at a time and appends lines to, to remember how far it got. */
 typedef struct leat__journal {
     int fd;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/feed.h"
 
+#include "engine/select.h"
+
 #include <stdio.h>
 
 /* Records that the reader may be ahead of what is needed, at the most. */
@@ -20,6 +22,8 @@ struct leat__feed {
     size_t n_spare, spare_cap;
     /* The reader's side. */
     uint64_t run, next_record;
+    uint64_t origin;    /* records of the run so far, those that a filter dropped too */
+    leat__tools *tools; /* for filters; NULL without them                             */
     bool run_ended, begin_again;
     uint64_t runs_total; /* LEAT_ENDLESS if so */
     uint64_t seen;       /* most records that a run has shown so far */
@@ -52,6 +56,15 @@ int leat__feed_new(leat__feed **out, leat__plan *plan, const leat_config *config
     leat__feed *feed = leat__alloc(LEAT_MEM_WINDOW, sizeof *feed);
     if (!feed) return leat__fail_memory(err, sizeof *feed, "a stream");
     feed->plan = plan;
+    if (plan->n_filters) {
+        feed->tools = leat__alloc(LEAT_MEM_WINDOW, sizeof *feed->tools);
+        const int rc = feed->tools ? leat__tools_init(feed->tools, plan, NULL, err)
+                                   : leat__fail_memory(err, sizeof *feed->tools, "a filter");
+        if (rc < 0) {
+            leat__feed_free(&feed);
+            return rc;
+        }
+    }
     feed->bytes_max = plan->budget / 4;
     feed->runs_total = count_runs(plan, config);
     /* What one position may need must fit at any time; what the next batches need should. */
@@ -101,6 +114,8 @@ void leat__feed_free(leat__feed **handle) {
     give_all(feed);
     recycle(feed, &feed->scrap);
     for (size_t i = 0; i < feed->n_spare; i++) leat__buf_free(&feed->spare[i]);
+    if (feed->tools) leat__tools_free(feed->tools);
+    leat__free(feed->tools);
     leat__free(feed->spare);
     leat__free(feed->entry);
     leat__free(feed);
@@ -109,7 +124,8 @@ void leat__feed_free(leat__feed **handle) {
 
 int leat__feed_reset(leat__feed *feed, leat_error *err) {
     give_all(feed);
-    feed->run = feed->next_record = feed->at_run = feed->floor = feed->iteration = feed->to_see = 0;
+    feed->run = feed->next_record = feed->origin = feed->at_run = feed->floor = feed->iteration =
+        feed->to_see = 0;
     feed->run_ended = feed->begin_again = feed->began = false;
     feed->broken = (leat_error){0};
     return leat__stream_rewind(feed->plan->stream, err);
@@ -151,7 +167,11 @@ bool leat__feed_hungry(const leat__feed *feed) {
 static void end_run(leat__feed *feed) {
     const leat__source *source = feed->plan->source;
     feed->run_ended = true;
-    if (feed->next_record == 0)
+    if (feed->next_record == 0 && feed->origin > 0)
+        leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND,
+                   "no sample is left: %s, and filter keeps none of %" PRIu64 " records", source->title,
+                   feed->origin);
+    else if (feed->next_record == 0)
         leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND, "%s holds no record", source->title);
     else if (!length_known(feed)) {
         feed->plan->source->n_samples = feed->next_record;
@@ -163,13 +183,22 @@ static void end_run(leat__feed *feed) {
                    source->title, feed->plan->order.length[0], feed->next_record);
 }
 
+static int keeps(leat__feed *feed, const leat__record *record, leat_error *err) {
+    const leat__value value = {.data = record->bytes.data,
+                               .bytes = record->bytes.size,
+                               .dtype = LEAT_DTYPE_BYTES,
+                               .ndim = 1,
+                               .shape = {(int64_t)record->bytes.size}};
+    return leat__stream_keeps(feed->tools, &(leat__where){.record = &value, .sample = feed->origin}, err);
+}
+
 void leat__feed_read(leat__feed *feed, leat__mutex *mutex) {
     const bool only_count = counting(feed);
     /* The next run begins when this one has ended, or when the order has left it behind. */
     const bool begin = feed->begin_again || feed->run_ended || feed->run < feed->at_run;
     if (begin) {
         if (!feed->begin_again) feed->run++;
-        feed->next_record = 0;
+        feed->next_record = feed->origin = 0;
         feed->run_ended = feed->begin_again = false;
     }
     leat__record *record = only_count ? &feed->scrap : &feed->entry[feed->head % feed->cap].record;
@@ -180,17 +209,25 @@ void leat__feed_read(leat__feed *feed, leat__mutex *mutex) {
     leat__unlock(mutex);
     int rc = begin ? leat__stream_rewind(feed->plan->stream, &err) : 0;
     if (rc == 0) rc = leat__stream_next(feed->plan->stream, &record->bytes, &err);
+    const int kept = rc != 0 || !feed->tools ? 1 : keeps(feed, record, &err);
     leat__lock(mutex);
     feed->bytes_read = leat__stream_bytes_read(feed->plan->stream);
     feed->bytes_held += record->bytes.cap - cap_before;
     if (rc == 1) {
         recycle(feed, record);
         end_run(feed);
+    } else if (kept < 0) { /* nobody knows whether it counts */
+        recycle(feed, record);
+        feed->broken = err;
+    } else if (kept == 0) { /* as if it had never been there */
+        feed->origin++;
+        recycle(feed, record);
     } else {
-        const uint64_t number = feed->next_record++;
+        const uint64_t number = feed->next_record++, origin = feed->origin++;
         feed->seen = LEAT_MAX(feed->seen, feed->next_record);
         if (!only_count) {
             record->number = number;
+            record->origin = origin;
             if (rc < 0 && (record->bad = leat__alloc(LEAT_MEM_WINDOW, sizeof *record->bad)) != NULL) {
                 *record->bad = err;
                 record->bad->code = rc;

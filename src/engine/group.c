@@ -18,6 +18,9 @@ static int resolve(leat__planner *planner, leat__group_op *op, leat_error *err) 
     op->image = output_of(plan, op->image);
     if (op->labels >= 0) op->labels = output_of(plan, op->labels);
     const leat_field *field = &plan->output[op->image].field;
+    if (plan->output[op->image].padded || (op->labels >= 0 && plan->output[op->labels].padded))
+        return leat__plan_fail(op->use, err, LEAT_ERR_SHAPE,
+                               "samples of differing sizes cannot be mixed: resize them, and write batch");
     if (field->ndim != 2 && field->ndim != 3)
         return leat__plan_fail(op->use, err, LEAT_ERR_SHAPE,
                                "field %s has %d axes, a picture has (height, width, channels)", field->name,

@@ -58,6 +58,7 @@ typedef struct leat__arg_value {
     int64_t i;        /* INT, BOOL, DTYPE, WORD (its number)                   */
     double x;         /* NUMBER                                                */
     const char *text; /* as written, without quotes                            */
+    int column;       /* of its first character in the text, behind a quote; 0 = not given */
     const char **texts;
     int64_t *ints;
     int n;
@@ -73,12 +74,17 @@ struct leat__use { /* an operation as it stands in a spec */
 /* The families; each ends with a row without a name. */
 extern const leat__op leat__ops_order[], leat__ops_fields[], leat__ops_image[], leat__ops_crop[],
     leat__ops_batch[];
+extern const leat__op leat__ops_sources[];
+extern const leat__op leat__ops_batching[];
 extern const leat__op leat__ops_mix[];
+extern const leat__op leat__ops_select[], leat__ops_split[], leat__ops_labels[];
 extern const leat__op leat__ops_filter[], leat__ops_augment[];
 extern const leat__op leat__ops_sizes[], leat__ops_distorted[];
 extern const leat__op leat__ops_tone[], leat__ops_standard[];
 extern const leat__op leat__ops_colour[], leat__ops_jitter[];
 extern const leat__op leat__ops_warp[], leat__ops_affine[], leat__ops_idg[];
+
+extern const leat__op leat__ops_cache[];
 
 /* The i-th operation of all; NULL after the last. */
 const leat__op *leat__op_at(size_t i);

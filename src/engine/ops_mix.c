@@ -23,6 +23,7 @@ static int plan_one_hot(leat__planner *planner, const leat__use *use, leat_error
     if (info->ragged || info->ndim > 1 || (info->ndim == 1 && info->shape[0] > 1))
         return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s holds more than one number a sample",
                                info->name);
+    if (classes == 0) classes = LEAT_MIN(planner->field[at].classes, INT32_MAX);
     if (classes == 0) classes = (int64_t)planner->plan->source->n_classes;
     if (classes == 0)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,

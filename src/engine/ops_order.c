@@ -121,7 +121,7 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
 static uint64_t samples_of(const leat__planner *planner, int64_t count) {
     uint64_t samples;
     if (count < 0) return LEAT_ENDLESS;
-    const uint64_t each = planner->batched ? (uint64_t)planner->plan->batch : 1;
+    const uint64_t each = planner->batched ? leat__plan_global_batch(planner->plan) : 1;
     return __builtin_mul_overflow((uint64_t)count, each, &samples) ? LEAT_ENDLESS : samples;
 }
 
@@ -145,8 +145,9 @@ static int plan_skip(leat__planner *planner, const leat__use *use, leat_error *e
     return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = count}, err);
 }
 
-static int plan_shard(leat__planner *planner, const leat__use *use, leat_error *err) {
+int leat__plan_shard(leat__planner *planner, const leat__use *use, leat_error *err) {
     const char *text = leat__use_arg(use, "part")->text, *slash = strchr(text, '/');
+    if (strcmp(text, "auto") == 0) return 0; /* ranks have their part of each batch, see plan.c */
     char first[32];
     int64_t index = 0, count = 0;
     if (slash && (size_t)(slash - text) < sizeof first) {
@@ -155,7 +156,7 @@ static int plan_shard(leat__planner *planner, const leat__use *use, leat_error *
     }
     if (count < 1 || index < 0 || index >= count)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "must be i/n with 0 <= i < n, such as 0/4, not '%s'", text);
+                               "must be i/n with 0 <= i < n, such as 0/4, or auto, not '%s'", text);
     if (planner->batched)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "whole batches are not dealt out: write shard before batch");
@@ -178,15 +179,6 @@ static int plan_repeat(leat__planner *planner, const leat__use *use, leat_error 
     else if (count > INT32_MAX || __builtin_mul_overflow(plan->turns, (int)count, &plan->turns))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "%" PRId64 " turns are too many; -1 is without end", count);
-    return 0;
-}
-
-static int plan_batch(leat__planner *planner, const leat__use *use, leat_error *err) {
-    if (planner->batched)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a batch before: one is enough");
-    planner->batched = true;
-    planner->plan->batch = (int)leat__use_arg(use, "size")->i;
-    planner->plan->drop_remainder = leat__use_arg(use, "drop_remainder")->i != 0;
     return 0;
 }
 
@@ -312,10 +304,13 @@ const leat__op leat__ops_order[] = {
               .help = "how many to leave out; -1: all"}}},
     {.name = "shard",
      .kind = LEAT_OP_ORDER,
-     .help = "Every n-th sample, beginning with number i: shard i/n.",
+     .help =
+         "Every n-th sample, beginning with number i: shard i/n; shard auto: this rank's part of each batch.",
      .like = "tf.data.Dataset.shard",
-     .plan = plan_shard,
-     .arg = {{.name = "part", .kind = LEAT_ARG_TEXT, .help = "such as 0/4"}}},
+     .plan = leat__plan_shard,
+     .arg = {{.name = "part",
+              .kind = LEAT_ARG_TEXT,
+              .help = "such as 0/4; auto: as the launcher's environment says"}}},
     {.name = "repeat",
      .kind = LEAT_OP_ORDER,
      .help = "Begins again, count times or without end.",
@@ -331,17 +326,6 @@ const leat__op leat__ops_order[] = {
 };
 
 const leat__op leat__ops_batch[] = {
-    {.name = "batch",
-     .kind = LEAT_OP_BATCH,
-     .help = "Puts consecutive samples together.",
-     .like = "tf.data.Dataset.batch",
-     .plan = plan_batch,
-     .arg = {{.name = "size", .kind = LEAT_ARG_INT, .min = 1, .max = 1 << 24, .help = "samples in a batch"},
-             {.name = "drop_remainder",
-              .kind = LEAT_ARG_BOOL,
-              .fallback = "false",
-              .named = true,
-              .help = "leave out a last batch that is not full"}}},
     {.name = "prefetch",
      .kind = LEAT_OP_BATCH,
      .help = "How many finished batches may wait; auto follows the consumer.",
@@ -359,6 +343,12 @@ const leat__op leat__ops_batch[] = {
               .words = "raise|skip|replace",
               .named = true,
               .help = "what a bad sample does"},
+             {.name = "max_bad",
+              .kind = LEAT_ARG_INT,
+              .fallback = "",
+              .max = 1e15,
+              .named = true,
+              .help = "bad samples of an epoch after which it fails all the same; 0: any number"},
              LEAT_ARG_SEED,
              {.name = "fuse",
               .kind = LEAT_ARG_BOOL,

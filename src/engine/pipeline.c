@@ -30,9 +30,10 @@ int leat__pipeline_fail_forked(leat_error *err) {
                       "this pipeline was opened before fork(): open it in the process that uses it");
 }
 
-static int count_workers(const leat_config *config) {
+static int count_workers(const leat_config *config, int local) {
     if (config->synchronous) return 1;
-    return LEAT_CLAMP(config->n_threads > 0 ? config->n_threads : leat__cpu_count(), 1, LEAT_WORKERS_MAX);
+    return LEAT_CLAMP(config->n_threads > 0 ? config->n_threads : leat__cpu_share(local), 1,
+                      LEAT_WORKERS_MAX);
 }
 
 static void free_pipeline(leat_pipeline *feed) {
@@ -53,7 +54,7 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
     LEAT_TRY(leat__plan_build(&feed->plan, spec, config, err));
     say(feed, LEAT_LOG_INFO, feed->plan.source->title);
     say(feed, LEAT_LOG_WARNING, feed->plan.source->warning);
-    feed->n_workers = count_workers(config);
+    feed->n_workers = count_workers(config, feed->plan.local);
     const uint64_t epochs = config->n_epochs < 0 ? LEAT_ENDLESS : (uint64_t)LEAT_MAX(config->n_epochs, 1);
     if (epochs == LEAT_ENDLESS || feed->plan.turns < 0 ||
         __builtin_mul_overflow(epochs, (uint64_t)feed->plan.turns, &feed->n_epochs))
@@ -122,6 +123,26 @@ static void keep_bad(leat_pipeline *feed, leat__slot *slot) {
     }
 }
 
+/* Adds the bad samples of the slot to those of its epoch; fails when there are more than max_bad allows, and names the
+ * first ones. */
+static int count_bad(leat_pipeline *feed, const leat__slot *slot) {
+    if (feed->bad_epoch != slot->begin.epoch) {
+        feed->bad_epoch = slot->begin.epoch;
+        feed->bad_of_epoch = 0;
+    }
+    feed->bad_of_epoch += (uint64_t)slot->n_bad;
+    if (feed->plan.max_bad == 0 || feed->bad_of_epoch <= (uint64_t)feed->plan.max_bad) return 0;
+    char named[700] = "";
+    size_t n = 0;
+    for (uint64_t i = 0; i < feed->n_bad && n < sizeof named - 220; i++)
+        if (feed->bad[i].epoch == slot->begin.epoch)
+            n += (size_t)snprintf(named + n, sizeof named - n, "%s%.200s", n ? "; " : "",
+                                  feed->bad[i].message);
+    return leat__fail(&feed->failed, LEAT_ERR_LIMIT,
+                      "%" PRIu64 " samples of epoch %" PRIu64 " were bad, max_bad allows %" PRId64 ": %s",
+                      feed->bad_of_epoch, slot->begin.epoch, feed->plan.max_bad, named);
+}
+
 static void use_more_slots(leat_pipeline *feed) {
     if (feed->plan.prefetch || feed->config.n_slots || feed->config.tune < 0) return;
     uint64_t full_ns = 0;
@@ -138,6 +159,7 @@ static void hand_over(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) 
     slot->state = LEAT_SLOT_LEASED;
     ring->n_leased++;
     *batch = (leat_batch){.n = slot->n,
+                          .n_valid = slot->n_valid,
                           .n_tensors = ring->n_outputs,
                           .tensor = slot->tensor,
                           .sample = slot->sample,
@@ -145,12 +167,10 @@ static void hand_over(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) 
                           .epoch = slot->begin.epoch,
                           .step = slot->begin.step,
                           .lease = slot};
-    feed->samples += (uint64_t)slot->n;
+    feed->samples += (uint64_t)slot->n_valid;
     feed->batches++;
     for (int i = 0; i < ring->n_outputs; i++)
-        feed->bytes_out += ring->output[i].field.ragged
-                               ? (uint64_t)slot->tensor[i].shape[0] * ring->output[i].item
-                               : (uint64_t)slot->n * ring->output[i].stride;
+        feed->bytes_out += (uint64_t)slot->tensor[i].shape[0] * (uint64_t)slot->tensor[i].stride[0];
     if (feed->first_ns == 0) feed->first_ns = leat__now_ns();
     use_more_slots(feed);
 }
@@ -163,6 +183,7 @@ static int take_due(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) {
         return slot->error.code;
     }
     keep_bad(feed, slot);
+    LEAT_TRY(count_bad(feed, slot));
     feed->due++;
     feed->handed = slot->end;
     if (slot->n > 0) {
@@ -184,7 +205,7 @@ static bool all_held(const leat_pipeline *feed) {
 static int add_held_slot(leat_pipeline *feed, uint64_t held_since, leat_error *err) {
     leat__ring *ring = feed->ring;
     if (ring->n_used == ring->n_slots &&
-        (size_t)(ring->n_slots + 1) <= feed->plan.budget / 4 * 3 / ring->slot_bytes)
+        (size_t)(ring->n_slots + 1) <= feed->plan.slots_budget / ring->slot_bytes)
         leat__ring_add(ring, NULL);
     if (ring->n_used < ring->n_slots) {
         ring->n_used++;
@@ -269,6 +290,7 @@ void leat__pipeline_cancel(leat_pipeline *feed) {
 void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
     *out = (leat_stats){.n_threads = feed->n_workers, .memory_max_bytes = feed->plan.budget};
     for (int i = 0; i < LEAT_MEM_KINDS; i++) out->memory_bytes += leat__mem_held(i);
+    if (feed->plan.cache) out->cache_bytes = leat__cache_bytes(feed->plan.cache);
     const bool locked = leat__pipeline_lock(feed);
     out->samples = feed->samples;
     out->batches = feed->batches;
@@ -283,6 +305,9 @@ void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
     for (int i = 0; i < feed->n_workers; i++) {
         const leat__worker *worker = &feed->worker[i];
         out->bytes_read += worker->bytes_read;
+        out->cache_hits += worker->cache_hits;
+        out->cache_misses += worker->cache_misses;
+        out->cache_bad += worker->cache_bad;
         out->full_s += (double)worker->full_ns * 1e-9;
         out->cpu_s += (double)worker->cpu_ns * 1e-9;
         /* Timed samples stand for all. */

@@ -24,6 +24,7 @@ typedef struct leat__worker {
     uint64_t samples, timed_samples;
     uint64_t stage_ns[LEAT_STAGE_COUNT]; /* of the timed samples                            */
     uint64_t bytes_read, cpu_ns, full_ns;
+    uint64_t cache_hits, cache_misses, cache_bad;
 } LEAT_ALIGNED(LEAT_CACHE_LINE) leat__worker;
 
 typedef struct leat__task { /* a run of places in one slot */
@@ -63,6 +64,7 @@ struct leat_pipeline {
     uint64_t opened_ns, first_ns, wait_ns;
     uint64_t samples, batches, bytes_out, bad_samples, slots_added, grown;
     bool warned_slots;
+    uint64_t bad_epoch, bad_of_epoch; /* for max_bad: which epoch, and how many of it  */
     uint64_t n_bad;
     leat_bad *bad; /* (LEAT_BAD_MAX)                                    */
     atomic_int cancelled;

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/hash.h"
+#include "engine/padding.h"
+#include "engine/rank.h"
 
 int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) {
     char what[850], shown[850];
@@ -94,8 +96,8 @@ static int apply_layout(leat__planner *planner, int value, leat_error *err) {
         const leat__step_kind kind = plan->step[i].kind;
         if (plan->step[i].value != value) continue;
         if (kind == LEAT_STEP_PASS) last = &plan->step[i];
-        else if (kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE) last = NULL;
-        in_memory = kind == LEAT_STEP_PICTURE;
+        else if (kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP) last = NULL;
+        in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP;
     }
     if (in_memory && info->ndim == 3) {
         last = add_plain_pass(planner, value, err);
@@ -133,8 +135,10 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
         for (int k = plan->n_steps - 1; k >= 0; k--) {
             leat__step *step = &plan->step[k];
             if (step->value != out->value) continue;
+            if (plan->caching.wanted && k < plan->caching.step) break; /* it goes into the cache first */
             out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT ||
-                          step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT;
+                          step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT ||
+                          step->kind == LEAT_STEP_ENUMERATE || step->kind == LEAT_STEP_RELABEL;
             if (out->stored) step->output = i;
             break;
         }
@@ -165,7 +169,7 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
                     out->field.name);
         } else {
             for (int k = 0; k < out->field.ndim; k++)
-                if (!leat__mul_size(count, (size_t)out->field.shape[k], &count))
+                if (!leat__mul_size(count, (size_t)(out->padded ? out->most : out->field.shape)[k], &count))
                     return leat__fail(err, LEAT_ERR_SHAPE, "field %s has too many values", out->field.name);
         }
         if (!leat__mul_size(count, out->item, &out->stride) ||
@@ -202,8 +206,9 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
                           "fewer slots, or raise memory_max_bytes (--memory)",
                           LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
     const size_t cache = leat__cpu_cache_bytes();
-    /* What is mixed is read again. */
-    plan->non_temporal = cache > 0 && (size_t)plan->n_slots_begin * slot > cache && !plan->group;
+    /* What is mixed or filled up is read again. */
+    plan->non_temporal =
+        cache > 0 && (size_t)plan->n_slots_begin * slot > cache && !plan->group && !planner->padding;
     return 0;
 }
 
@@ -222,10 +227,31 @@ static void size_task(leat__plan *plan) {
 
 /* --------------------------------------------------------------------------------------------- build */
 
+/* Who we are decides which part of each batch is ours, and how much of the machine. */
+static int find_rank(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    leat__rank found;
+    bool automatic = false;
+    for (int i = 0; i < planner->spec->n_uses; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        automatic |=
+            use->op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0;
+    }
+    LEAT_TRY(leat__rank_find(&found, planner->config, automatic, err));
+    plan->rank = found.rank;
+    plan->world = found.world;
+    plan->local = found.local;
+    if (planner->open.n_threads <= 0) planner->open.n_threads = leat__cpu_share(found.local);
+    return 0;
+}
+
 static int read_options(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
+    LEAT_TRY(find_rank(planner, err));
     const size_t given = planner->config->memory_max_bytes;
-    plan->budget = given ? given : (size_t)(leat__memory_available() / 4); /* holds for what is probed too */
+    /* Holds for what is probed too. */
+    plan->budget = given ? given : (size_t)(leat__memory_available() / 4 / (uint64_t)plan->local);
+    plan->max_bad = planner->config->max_bad;
     plan->seed = planner->config->seed;
     plan->on_error = planner->config->on_error;
     plan->fuse = true;
@@ -234,10 +260,13 @@ static int read_options(leat__planner *planner, leat_error *err) {
         if (use->op->plan != leat__plan_options) continue;
         if (leat__use_arg(use, "on_error")->given) plan->on_error = (int)leat__use_arg(use, "on_error")->i;
         if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
+        if (leat__use_arg(use, "max_bad")->given) plan->max_bad = leat__use_arg(use, "max_bad")->i;
         plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
     }
     if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "on_error must be raise, skip or replace");
+    if (plan->max_bad < 0)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "max_bad must be a number of samples, 0 for any number");
     return 0;
 }
 
@@ -251,10 +280,15 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
         /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. Nor is the policy for bad
          * samples: whoever was stopped by one wants to go on from there without it. */
         if (use->op->plan == leat__plan_prefetch || use->op->plan == leat__plan_options) continue;
+        if (use->op->plan == leat__plan_cache) { /* nor where samples are kept, unless draws depend on it */
+            if (plan->caching.freeze) fits = leat__buf_append(&plan->text, " | cache freeze=true", 20);
+            continue;
+        }
+        leat__batch_use whole;
         if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
         fits = fits && (use->op->kind == LEAT_OP_SOURCE
                             ? leat__buf_append(&plan->text, use->op->name, strlen(use->op->name))
-                            : leat__use_normal(use, &plan->text));
+                            : leat__use_normal(leat__batch_of_world(plan, use, &whole), &plan->text));
     }
     static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */
     if (fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
@@ -287,10 +321,12 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(read_options(planner, err));
     LEAT_TRY(run_operations(planner, err));
     LEAT_TRY(choose_outputs(planner, err));
+    LEAT_TRY(leat__padding_resolve(planner, err));
     if (plan->n_outputs == 0) return leat__fail(err, LEAT_ERR_SYNTAX, "no field is left for the batch");
     bool known = true;
     for (int i = 0; i < plan->n_outputs; i++)
-        known &= plan->output[i].field.ragged || shape_known(&plan->output[i].field);
+        known &=
+            plan->output[i].field.ragged || plan->output[i].padded || shape_known(&plan->output[i].field);
     if (leat__order_length(&plan->order) == 0)
         return leat__fail(err, LEAT_ERR_NOT_FOUND,
                           "no sample is left: %s, and take, skip and shard leave none of them",
@@ -299,18 +335,19 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(lay_out_slot(planner, err));
     LEAT_TRY(leat__group_resolve(planner, err));
     LEAT_TRY(fit_memory(planner, err));
+    LEAT_TRY(leat__plan_open_cache(planner, err));
     size_task(plan);
     LEAT_TRY(write_normal_text(planner, err));
     return leat__order_allocate(&plan->order, err);
 }
 
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
-    *plan = (leat__plan){.batch = 1, .turns = 1, .memory.kind = LEAT_MEM_PLAN};
+    *plan = (leat__plan){.batch = 1, .world = 1, .local = 1, .turns = 1, .memory.kind = LEAT_MEM_PLAN};
     leat__planner planner = {
         .plan = plan,
         .spec = spec,
         .config = config,
-        .open = {.n_threads = config->n_threads > 0 ? config->n_threads : leat__cpu_count(),
+        .open = {.n_threads = config->n_threads,
                  .now_ns = leat__wall_ns(),
                  .cache_dir = config->cache_dir,
                  .no_side_files = config->no_side_files != 0,
@@ -326,6 +363,9 @@ void leat__plan_free(leat__plan *plan) {
     for (int i = 0; i < plan->n_steps; i++)
         for (int k = 0; plan->step[i].kind == LEAT_STEP_PARSE && k < plan->step[i].as.parse.n; k++)
             leat__buf_free(&plan->step[i].as.parse.feature[k].fallback);
+    leat__cache_close(&plan->cache);
+    if (plan->serial) pthread_mutex_destroy(plan->serial);
+    leat__free(plan->serial);
     leat__source_free(&plan->source);
     leat__stream_free(&plan->stream);
     leat__order_free(&plan->order);

@@ -10,6 +10,8 @@
 #define LEAT_ENGINE_PLAN_H
 
 #include "base/mem.h"
+#include "base/thread.h"
+#include "engine/cache.h"
 #include "engine/group.h"
 #include "engine/plan_image.h"
 #include "engine/spec.h"
@@ -18,6 +20,7 @@
 
 #define LEAT_STEPS_MAX 64
 #define LEAT_VALUES_MAX LEAT_FIELDS_MAX
+#define LEAT_FILTERS_MAX 8
 
 typedef enum leat__step_kind {
     LEAT_STEP_PARSE, /* tf.train.Example to values              */
@@ -25,8 +28,11 @@ typedef enum leat__step_kind {
     LEAT_STEP_RESHAPE,
     LEAT_STEP_CONVERT, /* any type to any type, plain             */
     LEAT_STEP_PASS,
-    LEAT_STEP_PICTURE, /* a picture in memory to another one      */
-    LEAT_STEP_ONE_HOT, /* a label to a number for each class      */
+    LEAT_STEP_PICTURE,   /* a picture in memory to another one      */
+    LEAT_STEP_ONE_HOT,   /* a label to a number for each class      */
+    LEAT_STEP_ENUMERATE, /* the place in the epoch, or the number   */
+    LEAT_STEP_RELABEL,   /* one whole number for another            */
+    LEAT_STEP_MAP,       /* a function of the program               */
 } leat__step_kind;
 
 typedef struct leat__parse_feature {
@@ -72,6 +78,14 @@ typedef struct leat__step {
             int n;
             float on, off;
         } one_hot;
+        struct {
+            bool position; /* in the epoch; false: the sample's number */
+        } enumerate;
+        const struct leat__relabel *relabel; /* labels.h */
+        struct {
+            const struct leat__map_plan *plan; /* labels.h */
+            int part; /* 0: calls the function, which makes all fields; the others stand for their fields only */
+        } map;
     } as;
 } leat__step;
 
@@ -82,12 +96,18 @@ typedef struct leat__output { /* a field of the batch                           
     size_t item;   /* bytes of one value                                    */
     size_t stride; /* bytes from one sample to the next while filling        */
     size_t offset; /* of the field in a slot                                */
+    /* Fields of differing sizes that are filled up; field.shape has -1 where a batch has the size of its largest. */
+    bool padded;
+    int64_t most[LEAT_NDIM_MAX]; /* the largest shape there is room for                     */
+    uint8_t padding[8];          /* one value of what fills up                              */
 } leat__output;
 
 typedef struct leat__plan {
     leat__source *source;
     leat__stream *stream; /* not NULL: records come one after the other           */
     leat__order order;
+    int n_filters;
+    struct leat__question *filter[LEAT_FILTERS_MAX]; /* of a stream: asked when a record is read */
     int n_values;
     int n_steps;
     leat__step step[LEAT_STEPS_MAX];
@@ -95,8 +115,12 @@ typedef struct leat__plan {
     leat__output output[LEAT_FIELDS_MAX];
     int batch;
     bool drop_remainder;
-    int prefetch; /* 0 = automatic                                         */
-    int turns;    /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
+    bool pad_remainder; /* a last batch that is not full is filled up with repeated samples  */
+    int rank, world;    /* this process has the rank-th part of every batch of batch * world */
+    int local;          /* processes that share this machine                                 */
+    int64_t max_bad;    /* 0 = any number                                                    */
+    int prefetch;       /* 0 = automatic                                         */
+    int turns;          /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
     uint64_t seed;
     int on_error;
     bool fuse;
@@ -109,11 +133,25 @@ typedef struct leat__plan {
     int group;         /* samples in a group, which one task mixes; 0 = none      */
     int n_group_ops;
     leat__group_op group_op[LEAT_GROUP_OPS_MAX];
-    uint64_t contents;    /* of files that operations read, as a hash                */
-    uint64_t fingerprint; /* of the operations, without those that change nothing    */
-    leat__buf text;       /* the operations in their normal form                     */
-    leat__arena memory;   /* features, passes, names                                 */
+    leat__caching caching; /* the operation `cache`                                  */
+    leat__cache *cache;    /* NULL: none, or not yet                                 */
+    size_t slots_budget;   /* for slots, those that are added later too              */
+    leat__mutex *serial;   /* functions of the program that are not thread-safe; NULL: none */
+    uint64_t contents;     /* of files that operations read, as a hash                */
+    uint64_t fingerprint;  /* of the operations, without those that change nothing    */
+    leat__buf text;        /* the operations in their normal form                     */
+    leat__arena memory;    /* features, passes, names                                 */
 } leat__plan;
+
+/* Samples of a batch on all ranks together. */
+static inline uint64_t leat__plan_global_batch(const leat__plan *plan) {
+    return (uint64_t)plan->batch * (uint64_t)plan->world;
+}
+/* Every batch has as many places as every other. With several ranks always: each of them must have as many batches, of
+ * the same size, as the others. */
+static inline bool leat__plan_pads(const leat__plan *plan) {
+    return plan->world > 1 || plan->pad_remainder;
+}
 
 /* What plan functions see: the plan, and what is known of the fields at this point of the text. */
 typedef struct leat__plan_field {
@@ -121,6 +159,7 @@ typedef struct leat__plan_field {
     size_t count_max; /* of values when ragged, 0 = not known                  */
     int pass;         /* number of the step that can take further image operations, -1 = none */
     bool nchw;        /* how the last pass will store it                        */
+    int64_t classes;  /* labels that were renumbered: all lie below it; 0 = they are the source's */
 } leat__plan_field;
 
 struct leat__planner {
@@ -132,6 +171,7 @@ struct leat__planner {
     leat__plan_field field[LEAT_VALUES_MAX];
     bool live[LEAT_VALUES_MAX]; /* parse consumes its record                             */
     bool batched;
+    const leat__use *padding; /* padded_batch, NULL = none                             */
     bool source_known;
 };
 
@@ -159,5 +199,18 @@ int leat__plan_source_take(leat__planner *planner, int rc);
 /* Plan functions that the planner knows by name: neither changes a byte of the samples. */
 int leat__plan_prefetch(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_options(leat__planner *, const leat__use *, leat_error *);
+int leat__plan_cache(leat__planner *, const leat__use *, leat_error *);
+/* In ops_cache.c: shares the budget with a cache and opens it, when everything else is known. */
+int leat__plan_open_cache(leat__planner *planner, leat_error *err);
+/* And one that asks who we are before everything else. */
+int leat__plan_shard(leat__planner *, const leat__use *, leat_error *);
+
+/* ops_batching.c: an operation as one process would have to write it that does the work of all ranks: `batch 8` of four
+ * ranks is `batch 32`. So a state belongs to any number of ranks. */
+typedef struct leat__batch_use {
+    leat__use use;
+    char size[24];
+} leat__batch_use;
+const leat__use *leat__batch_of_world(const leat__plan *plan, const leat__use *use, leat__batch_use *room);
 
 #endif

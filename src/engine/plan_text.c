@@ -21,14 +21,19 @@ static void print(printer *p, const char *fmt, ...) {
     if (n > 0) p->n += (size_t)n;
 }
 
-static void print_shape(printer *p, const leat_field *field) {
+static void print_shape(printer *p, const leat__output *out) {
+    const leat_field *field = &out->field;
     print(p, "%s ", leat_dtype_name(field->dtype));
     if (field->ragged) {
         print(p, "(any length)");
         return;
     }
     print(p, "(");
-    for (int i = 0; i < field->ndim; i++) print(p, i ? ", %" PRId64 : "%" PRId64, field->shape[i]);
+    for (int i = 0; i < field->ndim; i++) {
+        const bool differs = out->padded && field->shape[i] < 0;
+        print(p, "%s%s%" PRId64, i ? ", " : "", differs ? "up to " : "",
+              differs ? out->most[i] : field->shape[i]);
+    }
     print(p, ")");
 }
 
@@ -54,9 +59,16 @@ static void print_order(printer *p, const leat__plan *plan) {
             if (v->count == LEAT_ENDLESS) print(p, "repeated without end");
             else print(p, "%" PRIu64 " times", v->count);
             break;
+        case LEAT_ORDER_PICK: print(p, "%" PRIu64 " chosen of %" PRIu64, v->count, order->length[i]); break;
+        case LEAT_ORDER_BALANCE:
+            print(p, "%u classes in blocks of %" PRIu64, v->balance->n_classes,
+                  leat__balance_block(v->balance));
+            if (v->balance->drawn) print(p, ", seed %" PRIu64, v->seed);
+            break;
         }
     }
-    if (order->n_verbs == 0) print(p, "as it is");
+    if (plan->n_filters) print(p, "%sfiltered while it is read", order->n_verbs ? ", " : "");
+    else if (order->n_verbs == 0) print(p, "as it is");
     const uint64_t n = leat__order_length(order);
     if (n == LEAT_ENDLESS)
         print(p, "; %s\n", plan->stream ? "length not known before it was read once" : "without end");
@@ -128,8 +140,19 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
                                : " into the batch");
 }
 
+static void print_cache(printer *p, const leat__plan *plan) {
+    char text[900];
+    if (!plan->cache) return;
+    leat__cache_describe(plan->cache, text, sizeof text);
+    print(p, "cache     %s\n", text);
+    if (plan->caching.freeze)
+        print(p, "            what is random before it is drawn once for each sample, and stays so in all "
+                 "epochs\n");
+}
+
 static void print_steps(printer *p, const leat__plan *plan) {
     for (int i = 0; i < plan->n_steps; i++) {
+        if (i == plan->caching.step) print_cache(p, plan);
         const leat__step *step = &plan->step[i];
         print(p, "%-10s", leat_stage_name(step->stage));
         switch (step->kind) {
@@ -146,11 +169,20 @@ static void print_steps(printer *p, const leat__plan *plan) {
             break;
         case LEAT_STEP_PASS: print_pass(p, plan, step); break;
         case LEAT_STEP_ONE_HOT: print(p, "a number for each of %d classes\n", step->as.one_hot.n); break;
+        case LEAT_STEP_ENUMERATE:
+            print(p, "%s\n",
+                  step->as.enumerate.position ? "the place in the epoch" : "the number of the sample");
+            break;
+        case LEAT_STEP_RELABEL: print(p, "other numbers for labels\n"); break;
+        case LEAT_STEP_MAP:
+            print(p, "a function of the program%s\n", step->as.map.part ? ", the same call" : "");
+            break;
         case LEAT_STEP_PICTURE:
             print(p, "%s, from one picture in memory to another\n", step->as.picture->op.name);
             break;
         }
     }
+    if (plan->n_steps == plan->caching.step) print_cache(p, plan);
 }
 
 size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap) {
@@ -160,11 +192,16 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
     print_steps(&p, plan);
     for (int i = 0; i < plan->n_outputs; i++) {
         print(&p, "%-10s%s ", i ? "" : "sample", plan->output[i].field.name);
-        print_shape(&p, &plan->output[i].field);
+        print_shape(&p, &plan->output[i]);
         print(&p, "\n");
     }
     print(&p, "batch     %d samples, %.1f MB%s\n", plan->batch, (double)plan->slot_bytes / 1e6,
-          plan->drop_remainder ? "; a last batch that is not full is left out" : "");
+          plan->drop_remainder    ? "; a last batch that is not full is left out"
+          : leat__plan_pads(plan) ? "; a last batch that is not full is filled up"
+                                  : "");
+    if (plan->world > 1)
+        print(&p, "rank      %d of %d, %d on this machine; %" PRIu64 " samples in a batch of all\n",
+              plan->rank, plan->world, plan->local, leat__plan_global_batch(plan));
     for (int i = 0; i < plan->n_group_ops; i++)
         print(&p, "mix       %s of neighbours in groups of %d, where they lie\n", plan->group_op[i].op.name,
               plan->group);

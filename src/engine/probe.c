@@ -4,7 +4,7 @@
  * depends on text and data alone. */
 #include <stdio.h>
 
-#include "engine/run.h"
+#include "engine/select.h"
 
 enum { TRIES = 16 };
 
@@ -27,10 +27,15 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
     if (!tools) return leat__fail_memory(err, sizeof *tools, "a plan");
     int rc = leat__tools_init(tools, plan, NULL, err);
     leat__buf record = {.kind = LEAT_MEM_WINDOW};
-    const uint64_t tries = LEAT_MIN((uint64_t)TRIES, plan->source->n_samples);
+    /* Of samples that were chosen the first is asked, since others may have other shapes. */
+    int chosen = 0;
+    for (int i = 0; i < plan->order.n_verbs; i++)
+        if (plan->order.verb[i].kind == LEAT_ORDER_PICK) chosen = i + 1;
+    if (chosen && rc == 0) rc = leat__order_allocate(&plan->order, err);
+    const uint64_t tries = LEAT_MIN((uint64_t)TRIES, plan->order.length[chosen]);
     leat_error first = {0};
     for (uint64_t i = 0; i < tries && rc == 0; i++) {
-        leat__where at = {.sample = i};
+        leat__where at = {.sample = leat__order_map_part(&plan->order, chosen, i)};
         leat_error now = {0};
         int got = 0;
         bool ended = false;
@@ -43,6 +48,12 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
                                   .ndim = 1,
                                   .shape = {(int64_t)record.size}};
             at.record = &value;
+            const int kept = got == 0 ? leat__stream_keeps(tools, &at, &now) : 1;
+            if (kept < 0) got = kept;
+            if (kept == 0) {
+                i--; /* it does not count */
+                continue;
+            }
             ended = got == 1;
             if (ended) got = leat__fail(&now, LEAT_ERR_NOT_FOUND, "%s holds no record", plan->source->title);
         }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "engine/padding.h"
+
 static void slot_free(leat__slot *slot) {
     leat__ring *ring = slot->ring;
     /* What the caller allocated is the caller's to free; without a function for it, it stays. */
@@ -17,7 +19,7 @@ static void slot_free(leat__slot *slot) {
     leat__free(slot->position);
     leat__free(slot->params);
     leat__free(slot->params_text);
-    for (int i = 0; slot->record && i < ring->batch; i++) {
+    for (int i = 0; slot->record && i < ring->n_records; i++) {
         leat__buf_free(&slot->record[i].bytes);
         leat__free(slot->record[i].bad);
     }
@@ -46,6 +48,16 @@ static bool slot_params(leat__slot *slot) {
     return true;
 }
 
+/* Numbers that tell the size of one sample of a field: how many values, or how many along each axis. */
+static int counts_of(const leat__output *out) {
+    return out->field.ragged ? 1 : out->padded ? out->field.ndim : 0;
+}
+
+static void copy_counts(int64_t *count, const leat__output *out, int to, int from) {
+    const int n = counts_of(out);
+    for (int i = 0; i < n; i++) count[to * n + i] = from < 0 ? 0 : count[from * n + i];
+}
+
 static bool slot_arrays(leat__slot *slot) {
     const leat__ring *ring = slot->ring;
     const size_t batch = (size_t)ring->batch, n = (size_t)ring->n_outputs;
@@ -54,16 +66,21 @@ static bool slot_arrays(leat__slot *slot) {
     slot->dropped = leat__alloc(LEAT_MEM_SLOT, batch);
     slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
     slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
-    if (ring->stream) slot->record = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->record);
+    if (ring->stream)
+        slot->record = leat__alloc(LEAT_MEM_SLOT, (size_t)ring->n_records * sizeof *slot->record);
     if (!slot->sample || !slot->position || !slot->dropped || !slot->count || !slot->offsets ||
         (ring->stream && !slot->record))
         return false;
     if (ring->params && !slot_params(slot)) return false;
     for (size_t i = 0; i < n; i++) {
-        if (!ring->output[i].field.ragged) continue;
-        slot->count[i] = leat__alloc(LEAT_MEM_SLOT, batch * sizeof(int64_t));
+        const leat__output *out = &ring->output[i];
+        const size_t counts = batch * (size_t)counts_of(out);
+        if (counts == 0) continue;
+        slot->count[i] = leat__alloc(LEAT_MEM_SLOT, counts * sizeof(int64_t));
+        if (!slot->count[i]) return false;
+        if (out->padded) continue;
         slot->offsets[i] = leat__alloc(LEAT_MEM_SLOT, (batch + 1) * sizeof(int64_t));
-        if (!slot->count[i] || !slot->offsets[i]) return false;
+        if (!slot->offsets[i]) return false;
     }
     return true;
 }
@@ -100,6 +117,8 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     memcpy(ring->output, plan->output, sizeof ring->output);
     ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
     ring->stream = plan->stream != NULL;
+    const bool spares = leat__plan_pads(plan) && !plan->drop_remainder && plan->rank > 0;
+    ring->n_records = plan->batch * (spares ? 2 : 1);
     ring->params = config->params != 0;
     ring->owner = getpid();
     ring->alloc = config->slot_alloc;
@@ -175,6 +194,12 @@ void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
                     strlen(err->message));
 }
 
+int leat__slot_record(const leat__slot *slot, int place) {
+    const leat__ring *ring = slot->ring;
+    if (place < slot->n_valid) return place;
+    return ring->n_records - ring->batch + place % (int)LEAT_MIN(slot->n_global, (uint64_t)ring->batch);
+}
+
 /* Each keeps a text of its own. */
 static void swap_params(leat__params *a, leat__params *b) {
     const leat__params kept = *a;
@@ -184,9 +209,10 @@ static void swap_params(leat__params *a, leat__params *b) {
 
 static void close_holes(leat__slot *slot) {
     const leat__ring *ring = slot->ring;
-    int kept = 0;
+    int kept = 0, valid = 0;
     for (int i = 0; i < slot->n; i++) {
         if (slot->dropped[i]) continue;
+        valid += i < slot->n_valid;
         if (kept != i) {
             slot->sample[kept] = slot->sample[i];
             slot->position[kept] = slot->position[i];
@@ -195,12 +221,32 @@ static void close_holes(leat__slot *slot) {
                 const leat__output *out = &ring->output[k];
                 uint8_t *base = slot->memory + out->offset;
                 memmove(base + (size_t)kept * out->stride, base + (size_t)i * out->stride, out->stride);
-                if (slot->count[k]) slot->count[k][kept] = slot->count[k][i];
+                copy_counts(slot->count[k], out, kept, i);
             }
         }
         kept++;
     }
     slot->n = kept;
+    slot->n_valid = valid;
+}
+
+/* Every place again has a sample, or zeros if none is left: all ranks hand over batches of one size. */
+static void fill_places(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    const int kept = slot->n;
+    for (; slot->n < ring->batch; slot->n++) {
+        const int to = slot->n, from = kept ? to % kept : to;
+        slot->sample[to] = kept ? slot->sample[from] : LEAT_NO_SAMPLE;
+        slot->position[to] = kept ? slot->position[from] : slot->begin.position;
+        if (slot->params) leat__params_clear(&slot->params[to]);
+        for (int k = 0; k < ring->n_outputs; k++) {
+            const leat__output *out = &ring->output[k];
+            uint8_t *base = slot->memory + out->offset;
+            if (kept) memcpy(base + (size_t)to * out->stride, base + (size_t)from * out->stride, out->stride);
+            else memset(base + (size_t)to * out->stride, 0, out->stride);
+            copy_counts(slot->count[k], out, to, kept ? from : -1);
+        }
+    }
 }
 
 static void pack_ragged(leat__slot *slot, int k) {
@@ -218,7 +264,8 @@ static void pack_ragged(leat__slot *slot, int k) {
 
 void leat__slot_finish(leat__slot *slot) {
     const leat__ring *ring = slot->ring;
-    if (slot->n_bad) close_holes(slot);
+    if (slot->holes) close_holes(slot);
+    if (slot->holes && slot->fill) fill_places(slot);
     for (int i = 0; slot->params && i < slot->n; i++) leat__params_finish(&slot->params[i]);
     for (int k = 0; k < ring->n_outputs; k++) {
         const leat__output *out = &ring->output[k];
@@ -231,6 +278,10 @@ void leat__slot_finish(leat__slot *slot) {
             t->shape[0] = slot->offsets[k][slot->n];
             t->stride[0] = (int64_t)out->item;
             t->offsets = slot->offsets[k];
+            continue;
+        }
+        if (out->padded) {
+            leat__padding_apply(out, slot->memory + out->offset, slot->count[k], slot->n, t);
             continue;
         }
         t->ndim = out->field.ndim + 1;

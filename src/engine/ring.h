@@ -29,7 +29,8 @@ typedef struct leat__cursor { /* a position between two batches */
 
 typedef struct leat__record { /* of a stream; zeroed = empty */
     leat__buf bytes;
-    uint64_t number; /* in its run of the stream */
+    uint64_t number; /* in its run of the stream, without those that a filter dropped */
+    uint64_t origin; /* with them */
     leat_error *bad; /* not NULL: the record is lost, and why */
     bool taken;      /* by a slot, from the window */
 } leat__record;
@@ -40,17 +41,22 @@ typedef struct leat__slot {
     leat__slot_state state;
     uint64_t sequence; /* number of its batch since the last restore */
     leat__cursor begin, end;
-    int n;          /* places                                */
-    int next_place; /* first that no task has                */
+    int n;             /* places                                */
+    int n_valid;       /* of them; those behind repeat others   */
+    bool holes;        /* places were dropped                   */
+    bool fill;         /* holes are filled, not closed          */
+    uint64_t n_global; /* samples of the batch on all ranks, as far as it was mapped */
+    int n_records;     /* taken from the stream                 */
+    int next_place;    /* first that no task has                */
     int n_done;
     uint8_t *memory;
     uint64_t *sample;     /* (batch)                               */
     uint64_t *position;   /* (batch) in the epoch                  */
     leat__params *params; /* (batch), only when somebody asks      */
     char *params_text;
-    leat__record *record; /* (batch), streams only, while filling  */
+    leat__record *record; /* (ring->n_records), streams only, while filling */
     uint8_t *dropped;     /* (batch) 1 = a hole                    */
-    int64_t **count;      /* [output] (batch), ragged outputs only */
+    int64_t **count;      /* [output] (batch), ragged outputs only; of padded ones (batch, ndim) */
     int64_t **offsets;    /* [output] (batch + 1)                  */
     leat_tensor tensor[LEAT_FIELDS_MAX];
     int n_bad;       /* all of them                           */
@@ -76,7 +82,8 @@ struct leat__ring {
     leat__output output[LEAT_FIELDS_MAX];
     size_t slot_bytes;
     bool stream, params;
-    pid_t owner; /* the process that may touch the mutex  */
+    int n_records; /* of a slot: its own, and perhaps those of the first rank, which fill places up */
+    pid_t owner;   /* the process that may touch the mutex  */
     leat_slot_alloc_fn alloc;
     leat_slot_free_fn free;
     void *user;
@@ -91,6 +98,8 @@ void leat__ring_close(leat__ring **ring);
 leat__slot *leat__ring_free_slot(leat__ring *ring);
 /* Remembers a bad sample; with the mutex held. */
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err);
+/* Where the record of a place lies. */
+int leat__slot_record(const leat__slot *slot, int place);
 /* All places are done: closes holes, packs ragged fields, describes the tensors. Without the mutex. */
 void leat__slot_finish(leat__slot *slot);
 

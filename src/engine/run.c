@@ -16,6 +16,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
     bufs[n++] = &tools->reader.extra;
     bufs[n++] = &tools->band;
     bufs[n++] = &tools->bordered;
+    bufs[n++] = &tools->cached.bytes;
     for (int i = 0; i < tools->plan->n_steps; i++) {
         bufs[n++] = &tools->made[i];
         if (tools->plan->step[i].kind == LEAT_STEP_PICTURE)
@@ -42,6 +43,7 @@ void leat__tools_free(leat__tools *tools) {
     leat__decoder_free(&tools->decoder);
     leat__pass_scratch_free(&tools->scratch);
     leat__group_free(tools->group);
+    leat__cache_hand_free(&tools->cached);
     leat__buf *bufs[LEAT_TOOLS_BUFS];
     const int n = list_bufs(tools, bufs);
     for (int i = 0; i < n; i++) leat__buf_free(bufs[i]);
@@ -201,16 +203,22 @@ static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *e
 }
 
 int leat__run_check_shape(const leat__output *out, const leat__value *value, leat_error *err) {
+    const int64_t *want = out->padded ? out->most : out->field.shape;
     bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
-    for (int i = 0; same && i < value->ndim; i++) same = value->shape[i] == out->field.shape[i];
+    for (int i = 0; same && i < value->ndim; i++)
+        same = out->padded ? value->shape[i] <= want[i] : value->shape[i] == want[i];
     if (same) return 0;
     char is[120] = "", batch[120] = "";
     for (int i = 0; i < LEAT_NDIM_MAX; i++) {
         const size_t n = strlen(is), m = strlen(batch);
         if (i < value->ndim) snprintf(is + n, sizeof is - n, "%s%" PRId64, i ? "x" : "", value->shape[i]);
-        if (i < out->field.ndim)
-            snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "", out->field.shape[i]);
+        if (i < out->field.ndim) snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "", want[i]);
     }
+    if (out->padded)
+        return leat__fail(
+            err, LEAT_ERR_SHAPE,
+            "%s is %s, padded_batch has room for %s: give it a larger size or max, or resize before",
+            out->field.name, is, batch);
     return leat__fail(err, LEAT_ERR_SHAPE,
                       "%s is %s, the batch has %s: samples of one batch must have one shape: write resize or "
                       "reshape before batch",
@@ -293,19 +301,19 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
         } else if (!out->stored) {
             LEAT_TRY(leat__run_check_shape(out, value, err));
         }
-        if (!out->stored && value->bytes)
-            memcpy(at->slot + out->offset + (size_t)at->place * out->stride, value->data, value->bytes);
+        if (out->padded)
+            memcpy(&at->count[i][at->place * value->ndim], value->shape,
+                   (size_t)value->ndim * sizeof *value->shape);
+        uint8_t *place = at->slot + out->offset + (size_t)at->place * out->stride;
+        if (!out->stored && value->bytes && value->data != place) memcpy(place, value->data, value->bytes);
     }
     return 0;
 }
 
-static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err) {
-    const leat__plan *plan = tools->plan;
-    leat__run_stage(tools, LEAT_STAGE_READ);
-    if (at->record) tools->value[0] = *at->record;
-    else LEAT_TRY(plan->source->class->read(plan->source, &tools->reader, at->sample, tools->value, err));
-    for (int i = 0; i < plan->n_steps; i++) {
-        const leat__step *step = &plan->step[i];
+static int run_range(leat__tools *tools, const leat__where *at, int from, int to, leat_error *err) {
+    for (int i = from; i < to; i++) {
+        const leat__step *step = &tools->plan->step[i];
+        if (tools->only && !tools->only[i]) continue;
         leat__run_stage(tools, step->stage);
         switch (step->kind) {
         case LEAT_STEP_PARSE: LEAT_TRY(run_parse(tools, step, err)); break;
@@ -315,8 +323,64 @@ static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err)
         case LEAT_STEP_PASS: LEAT_TRY(leat__run_pass(tools, step, at, err)); break;
         case LEAT_STEP_PICTURE: LEAT_TRY(leat__run_picture(tools, step, at, err)); break;
         case LEAT_STEP_ONE_HOT: LEAT_TRY(run_one_hot(tools, step, at, err)); break;
+        case LEAT_STEP_ENUMERATE: LEAT_TRY(leat__run_enumerate(tools, step, at, err)); break;
+        case LEAT_STEP_RELABEL: LEAT_TRY(leat__run_relabel(tools, step, at, err)); break;
+        case LEAT_STEP_MAP: LEAT_TRY(leat__run_map(tools, step, at, err)); break;
         }
     }
+    return 0;
+}
+
+/* Whether the cache has the sample; fields that go into the batch as they are may lie there already. */
+static bool take_cached(leat__tools *tools, const leat__where *at) {
+    const leat__plan *plan = tools->plan;
+    const leat__caching *caching = &plan->caching;
+    uint8_t *into[LEAT_FIELDS_MAX];
+    /* What is asked for now was not written down when it was drawn: it is drawn again, and equal. */
+    if (!plan->cache || (caching->freeze && at->params)) return false;
+    const bool direct = caching->direct && at->slot;
+    for (int i = 0; direct && i < caching->n_fields; i++) {
+        const leat__output *out = caching->output[i] < 0 ? NULL : &plan->output[caching->output[i]];
+        into[i] = out ? at->slot + out->offset + (size_t)at->place * out->stride : NULL;
+    }
+    return leat__cache_take(plan->cache, &tools->cached, at->sample, direct ? into : NULL, tools->value);
+}
+
+/* The sample as it comes to the place of the cache in the text; without a cache that is right behind the source. */
+static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *err) {
+    const leat__plan *plan = tools->plan;
+    leat__where drawn = *at;
+    if (plan->caching.freeze) { /* what is kept for ever depends on the sample alone */
+        drawn.epoch = 0;
+        drawn.position = at->sample;
+    }
+    if (at->record) tools->value[0] = *at->record;
+    else LEAT_TRY(plan->source->class->read(plan->source, &tools->reader, at->sample, tools->value, err));
+    LEAT_TRY(run_range(tools, &drawn, 0, plan->caching.step, err));
+    if (!plan->cache) return 0;
+    leat__run_stage(tools, LEAT_STAGE_STORE);
+    leat__cache_put(plan->cache, &tools->cached, at->sample, tools->value);
+    return 0;
+}
+
+/* Some values of a sample, for a question: from the index, the record or the file, whether or not there is a cache. */
+static int run_question(leat__tools *tools, const leat__where *at, leat_error *err) {
+    const leat__source *source = tools->plan->source;
+    if (at->record) tools->value[0] = *at->record;
+    else if (!tools->known)
+        LEAT_TRY(source->class->read(source, &tools->reader, at->sample, tools->value, err));
+    for (int i = 0; tools->known >> i; i++)
+        if (tools->known >> i & 1)
+            source->class->known(source, at->sample, i, &tools->value[i], &tools->told[i]);
+    return run_range(tools, at, 0, tools->plan->n_steps, err);
+}
+
+static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err) {
+    const leat__plan *plan = tools->plan;
+    leat__run_stage(tools, LEAT_STAGE_READ);
+    if (tools->only) return run_question(tools, at, err);
+    if (!take_cached(tools, at)) LEAT_TRY(run_to_cache(tools, at, err));
+    LEAT_TRY(run_range(tools, at, plan->caching.step, plan->n_steps, err));
     if (!at->slot) return 0;
     leat__run_stage(tools, LEAT_STAGE_STORE);
     return store(tools, at, err);

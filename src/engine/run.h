@@ -22,6 +22,10 @@ typedef struct leat__tools { /* of one worker; zeroed, then leat__tools_init    
     leat__buf made[LEAT_STEPS_MAX];     /* what a step makes when it does not write into the batch  */
     leat__buf numbers[LEAT_VALUES_MAX]; /* what parse unpacks                                       */
     leat__value value[LEAT_VALUES_MAX];
+    const bool *only;               /* the steps that are run, for questions (select.h); NULL = all     */
+    uint32_t known;                 /* with it: bit i = value i comes from the index; 0 = samples are read */
+    uint64_t told[LEAT_VALUES_MAX]; /* what the index said                                      */
+    leat__cache_hand cached;
     leat__group_state group[LEAT_GROUP_OPS_MAX];
     int met_height, met_width; /* the largest picture that was cropped so far                */
     int stage;                 /* where the sample is now                                  */
@@ -36,7 +40,7 @@ typedef struct leat__where { /* which sample, and where its results go          
     uint8_t *slot;             /* memory of the batch, NULL = nowhere: the values are wanted */
     int place;                 /* in the batch                                             */
     leat__params *params;      /* NULL: nobody asks what was drawn                         */
-    int64_t **count;           /* [output][place]: values of ragged fields                 */
+    int64_t **count; /* [output][place]: values of ragged fields; [output][place][axis]: of padded ones */
 } leat__where;
 
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err);
@@ -44,7 +48,7 @@ void leat__tools_free(leat__tools *tools);
 /* How often a buffer had to grow. */
 uint32_t leat__tools_grown(const leat__tools *tools);
 /* The largest buffers that any worker has needed so far, so that none has to find out by itself. */
-#define LEAT_TOOLS_BUFS (4 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX)
+#define LEAT_TOOLS_BUFS (5 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX)
 typedef struct leat__high_water {
     size_t buf[LEAT_TOOLS_BUFS];
     size_t pass[LEAT_PASS_BUFS];
@@ -60,6 +64,10 @@ int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err)
 /* For the steps, which are in run.c and run_pass.c: */
 int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+/* And in run_labels.c: */
+int leat__run_enumerate(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_relabel(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* Compares what a step made with what the batch has room for. */
 int leat__run_check_shape(const leat__output *out, const leat__value *value, leat_error *err);
 /* Where a step writes: its place in the batch, or its own buffer. NULL without memory. */

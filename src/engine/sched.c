@@ -26,20 +26,29 @@ static void next_epoch(leat__cursor *cursor) {
     *cursor = (leat__cursor){.epoch = cursor->epoch + 1};
 }
 
-/* Where the batch after this one begins. */
-static leat__cursor cursor_after(const leat_pipeline *feed, leat__cursor at, int n) {
-    const uint64_t length = leat__order_length(&feed->plan.order);
-    at.position += (uint64_t)n;
+/* Behind a batch of n samples on all ranks together. */
+static leat__cursor cursor_behind(leat__cursor at, uint64_t n) {
+    at.position += n;
     at.step++;
+    return at;
+}
+
+/* Where the next batch begins, as far as is known: at the end of an epoch that is in the next one. */
+static leat__cursor cursor_next(const leat_pipeline *feed, leat__cursor at) {
+    const uint64_t length = leat__order_length(&feed->plan.order);
     const uint64_t left = length == LEAT_ENDLESS ? LEAT_ENDLESS : length - at.position;
-    if (left == 0 || (feed->plan.drop_remainder && left < (uint64_t)feed->plan.batch)) next_epoch(&at);
+    if (left == 0 || (feed->plan.drop_remainder && left < leat__plan_global_batch(&feed->plan)))
+        next_epoch(&at);
     return at;
 }
 
 static int begin_slot(leat_pipeline *feed) {
     leat__slot *slot = leat__ring_free_slot(feed->ring);
     if (!slot) return 0;
-    slot->n = slot->next_place = slot->n_done = slot->n_bad = 0;
+    slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = slot->n_records = 0;
+    slot->n_global = 0;
+    slot->holes = false;
+    slot->fill = leat__plan_pads(&feed->plan);
     slot->error_place = -1;
     slot->begin = feed->cursor;
     slot->state = LEAT_SLOT_FILLING;
@@ -55,36 +64,72 @@ static void end_early(leat_pipeline *feed) {
     else next_epoch(&feed->cursor);
 }
 
-/* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far, or nothing was left. */
-static int map_places(leat_pipeline *feed) {
+/* The next place of the slot that is being opened is what position holds. */
+static void map_place(leat_pipeline *feed, uint64_t position, uint64_t sample) {
+    leat__slot *slot = feed->opening;
+    slot->sample[slot->n] = sample;
+    slot->position[slot->n] = position;
+    slot->dropped[slot->n] = 0;
+    slot->n++;
+}
+
+/* A stream is walked through from the first to the last place of the global batch, so that every rank knows whether it is
+ * full. Records of other ranks go by; those of the first rank are kept if they may be needed to fill places up. 1 = it
+ * has been walked through, 0 = the stream is not so far. */
+static int walk_places(leat_pipeline *feed) {
     leat__slot *slot = feed->opening;
     leat__order *order = &feed->plan.order;
-    while (slot->n < feed->plan.batch) {
-        const uint64_t position = slot->begin.position + (uint64_t)slot->n;
+    const uint64_t batch = (uint64_t)feed->plan.batch, global = leat__plan_global_batch(&feed->plan);
+    const uint64_t own = (uint64_t)feed->plan.rank * batch;
+    for (; slot->n_global < global; slot->n_global++) {
+        const uint64_t at = slot->n_global, position = slot->begin.position + at;
         if (position >= leat__order_length(order)) break;
-        if (feed->stream) {
-            const int ready =
-                leat__feed_ready(feed->stream, slot->begin.epoch, position, slot->n, &feed->stream_failed);
-            if (ready == 0)
-                leat__feed_await(feed->stream, slot->begin.epoch,
-                                 slot->begin.position + (uint64_t)feed->plan.batch - 1);
-            if (ready <= 0) return 0;
-            if (position >= leat__order_length(order))
-                break; /* it has just become known where the stream ends */
-        }
+        const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, slot->n_records,
+                                           &feed->stream_failed);
+        if (ready == 0) leat__feed_await(feed->stream, slot->begin.epoch, slot->begin.position + global - 1);
+        if (ready <= 0) return 0;
+        if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
+        const bool mine = at >= own && at - own < batch, spare = at < (uint64_t)feed->ring->n_records - batch;
+        if (!mine && !spare) continue;
         const leat__place place = leat__order_map(order, slot->begin.epoch, position);
-        slot->sample[slot->n] = place.sample;
-        slot->position[slot->n] = position;
-        slot->dropped[slot->n] = 0;
-        if (feed->stream) leat__feed_take(feed->stream, place, &slot->record[slot->n]);
-        slot->n++;
+        leat__record *record = &slot->record[mine ? at - own : batch + at];
+        leat__feed_take(feed->stream, place, record);
+        slot->n_records++;
+        if (mine) map_place(feed, position, record->origin);
+    }
+    return 1;
+}
+
+/* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far. Every rank has the
+ * places [rank * batch, (rank + 1) * batch) of the global batch. Where that has come to its end, a place that must be
+ * filled holds what the first rank has there. */
+static int map_places(leat_pipeline *feed) {
+    leat__slot *slot = feed->opening;
+    leat__plan *plan = &feed->plan;
+    const uint64_t batch = (uint64_t)plan->batch, first = slot->begin.position + (uint64_t)plan->rank * batch;
+    if (feed->stream) {
+        if (!walk_places(feed)) return 0;
+    } else {
+        const uint64_t length = leat__order_length(&plan->order);
+        const uint64_t left = length > slot->begin.position ? length - slot->begin.position : 0;
+        slot->n_global = LEAT_MIN(left, leat__plan_global_batch(plan));
+        for (uint64_t i = 0; i < batch && first + i < slot->begin.position + slot->n_global; i++)
+            map_place(feed, first + i, leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
+    }
+    slot->n_valid = slot->n;
+    const uint64_t real = LEAT_MIN(slot->n_global, batch);
+    while (leat__plan_pads(plan) && real > 0 && slot->n < plan->batch) {
+        const uint64_t position = slot->begin.position + (uint64_t)slot->n % real;
+        map_place(feed, position,
+                  feed->stream ? slot->record[leat__slot_record(slot, slot->n)].origin
+                               : leat__order_map(&plan->order, slot->begin.epoch, position).sample);
     }
     return 1;
 }
 
 /* By what is there, not by n: holes that were closed had records too. */
 static void drop_records(leat_pipeline *feed, leat__slot *slot) {
-    for (int i = 0; feed->stream && i < feed->plan.batch; i++)
+    for (int i = 0; feed->stream && i < feed->ring->n_records; i++)
         leat__feed_give(feed->stream, &slot->record[i]);
 }
 
@@ -94,14 +139,17 @@ static bool open_slot(leat_pipeline *feed) {
         if (!feed->opening && !begin_slot(feed)) return false;
         leat__slot *slot = feed->opening;
         if (!map_places(feed)) return false;
-        if (slot->n == 0 || (feed->plan.drop_remainder && slot->n < feed->plan.batch)) {
+        if (slot->n_global == 0 ||
+            (feed->plan.drop_remainder && slot->n_global < leat__plan_global_batch(&feed->plan))) {
             drop_records(feed, slot);
             end_early(feed);
             continue;
         }
-        slot->end = cursor_after(feed, slot->begin, slot->n);
+        slot->end = cursor_behind(slot->begin, slot->n_global);
+        feed->cursor = cursor_next(feed, slot->end);
+        /* When a stream shows its end is a matter of time, which a state must not tell. */
+        if (!feed->stream) slot->end = feed->cursor;
         slot->sequence = feed->opened++;
-        feed->cursor = slot->end;
         feed->opening = NULL;
         feed->dealing = slot;
         return true;
@@ -128,7 +176,7 @@ static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot
     at->record = NULL;
     (void)feed;
     if (slot->record) {
-        const leat__record *entry = &slot->record[place];
+        const leat__record *entry = &slot->record[leat__slot_record(slot, place)];
         if (entry->bad) {
             *err = *entry->bad;
             err->stage = LEAT_STAGE_READ;
@@ -155,7 +203,7 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
         int from = place;
         if (slot->record) {
             from = (int)leat__rng_below(&rng, (uint64_t)slot->n);
-            at->sample = slot->record[from].number;
+            at->sample = slot->record[leat__slot_record(slot, from)].origin;
         } else {
             leat__lock(&feed->ring->mutex); /* mapping may make a table */
             const uint64_t length = leat__order_length(&feed->plan.order);
@@ -180,10 +228,12 @@ static bool handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *sl
         leat__error_prefix(err, "no usable sample was found to take its place: ");
         policy = LEAT_ON_ERROR_RAISE;
     }
+    const bool repeated = place >= slot->n_valid; /* whose own place tells of it */
     leat__lock(&feed->ring->mutex);
-    leat__slot_note_bad(slot, place, err);
-    if (policy == LEAT_ON_ERROR_SKIP) slot->dropped[place] = 1;
-    if (policy == LEAT_ON_ERROR_RAISE && (slot->error_place < 0 || place < slot->error_place)) {
+    if (!repeated) leat__slot_note_bad(slot, place, err);
+    if (policy == LEAT_ON_ERROR_SKIP || (repeated && policy == LEAT_ON_ERROR_RAISE))
+        slot->dropped[place] = slot->holes = true;
+    if (!repeated && policy == LEAT_ON_ERROR_RAISE && (slot->error_place < 0 || place < slot->error_place)) {
         slot->error_place = place;
         slot->error = *err;
     }
@@ -191,18 +241,19 @@ static bool handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *sl
     return policy == LEAT_ON_ERROR_REPLACE;
 }
 
-/* After each place, in order: groups are mixed as they fill. */
-static void mix_place(leat__tools *tools, const leat__where *at, bool good, bool last) {
+/* After each place, in order: groups are mixed as they fill. Places that repeat a sample are no members of any. */
+static void mix_place(leat__tools *tools, const leat__where *at, bool good, bool last, int n_valid) {
+    const bool ends = at->place + 1 == n_valid;
     const int group = tools->plan->group;
     leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
-    if (good)
+    if (good && at->place < n_valid)
         leat__group_add(tools, &(leat__group_member){.epoch = at->epoch,
                                                      .position = at->position,
                                                      .sample = at->sample,
                                                      .slot = at->slot,
                                                      .place = at->place,
                                                      .params = at->params});
-    if (last || (at->place + 1) % group == 0) leat__group_end(tools);
+    if (last || (at->place + 1) % group == 0 || ends) leat__group_end(tools);
     leat__run_stage(tools, LEAT_STAGE_NONE);
 }
 
@@ -221,7 +272,7 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
     for (int i = 0; i < task->n; i++) {
         const int place = task->first + i;
         leat__where at = {.epoch = slot->begin.epoch,
-                          .position = slot->begin.position + (uint64_t)place,
+                          .position = slot->position[place],
                           .sample = slot->sample[place],
                           .slot = slot->memory,
                           .place = place,
@@ -230,7 +281,7 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
         leat_error err;
         const bool good = run_place(feed, worker, slot, place, &at, &err) == 0 ||
                           handle_bad(feed, worker, slot, place, &at, &err);
-        if (feed->plan.group) mix_place(tools, &at, good, i + 1 == task->n);
+        if (feed->plan.group) mix_place(tools, &at, good, i + 1 == task->n, slot->n_valid);
     }
     if (feed->plan.non_temporal) leat__image_fence();
 }
@@ -245,6 +296,9 @@ static void account(leat_pipeline *feed, leat__worker *worker, int n) {
         worker->cpu_ns = leat__thread_cpu_ns();
     }
     worker->bytes_read = tools->reader.bytes_read;
+    worker->cache_hits = tools->cached.hits;
+    worker->cache_misses = tools->cached.misses;
+    worker->cache_bad = tools->cached.bad;
     const uint32_t grown = leat__tools_grown(tools);
     /* An arena can need more than ever before and still have had room for it. */
     if (grown == worker->grown && leat__decoder_high(tools->decoder) <= feed->high.arena) return;
@@ -415,7 +469,7 @@ int leat__sched_move(leat_pipeline *feed, leat__cursor cursor, leat_error *err) 
     }
     const int rc = feed->stream ? leat__feed_reset(feed->stream, err) : 0;
     feed->cursor = feed->handed = cursor;
-    feed->opened = feed->due = 0;
+    feed->opened = feed->due = feed->bad_of_epoch = 0;
     feed->failed = feed->stream_failed = (leat_error){0};
     feed->pause = false;
     pthread_cond_broadcast(&ring->work);

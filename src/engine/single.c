@@ -28,7 +28,7 @@ static leat__slot *spare_slot(leat_pipeline *feed, leat_error *err) {
     leat__ring *ring = feed->ring;
     for (int i = ring->n_used; i < ring->n_slots; i++)
         if (ring->slot[i]->state == LEAT_SLOT_FREE) return ring->slot[i];
-    if ((size_t)(ring->n_slots + 1) > feed->plan.budget / 4 * 3 / ring->slot_bytes) {
+    if ((size_t)(ring->n_slots + 1) > feed->plan.slots_budget / ring->slot_bytes) {
         leat__fail_memory(err, ring->slot_bytes, "one more batch within the budget");
         return NULL;
     }
@@ -40,9 +40,11 @@ static leat__slot *open_slot(leat_pipeline *feed, uint64_t epoch, uint64_t first
     leat__slot *slot = spare_slot(feed, err);
     if (!slot) return NULL;
     slot->state = LEAT_SLOT_FILLING;
-    slot->begin =
-        (leat__cursor){.epoch = epoch, .position = first, .step = first / (uint64_t)feed->plan.batch};
-    slot->n = slot->next_place = n;
+    slot->begin = (leat__cursor){
+        .epoch = epoch, .position = first, .step = first / leat__plan_global_batch(&feed->plan)};
+    slot->n = slot->n_valid = slot->next_place = n;
+    slot->n_global = (uint64_t)n;
+    slot->fill = false;
     slot->n_done = slot->n_bad = 0;
     slot->error_place = -1;
     for (int i = 0; i < n; i++) {
@@ -91,7 +93,7 @@ int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position
     leat__sched_run_task(feed, feed->single, &(leat__task){.slot = slot, .n = n});
     const int rc = check_place(slot, place, err);
     for (int i = 0; i < n; i++) slot->dropped[i] = i != place;
-    slot->n_bad = n > 1; /* so that all others are closed as holes are */
+    slot->holes = true; /* so that all others are closed as holes are */
     if (rc == 0) leat__slot_finish(slot);
     leat__lock(&ring->mutex);
     slot->state = rc == 0 ? LEAT_SLOT_LEASED : LEAT_SLOT_FREE;
@@ -99,6 +101,7 @@ int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position
     leat__unlock(&ring->mutex);
     if (rc < 0) return rc;
     *batch = (leat_batch){.n = 1,
+                          .n_valid = 1,
                           .n_tensors = ring->n_outputs,
                           .tensor = slot->tensor,
                           .sample = slot->sample,

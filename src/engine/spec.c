@@ -69,7 +69,7 @@ static int next_token(lexer *lex, token *out) {
             quote = c;
             opened = lex->at;
             may_be_key = false;
-        } else if (!quote && c == '=' && may_be_key && n > 0) {
+        } else if (!quote && c == '=' && may_be_key && n > 0 && lex->at[1] != '=') { /* label==3 is no key */
             text[n++] = 0;
             out->key = text;
             out->value = text + n;
@@ -163,6 +163,8 @@ static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
         return fail_at(lex->err, LEAT_ERR_ARGUMENT, t->value_column,
                        "%s: %s must lie between %.15g and %.15g, not %s", use->op->name, arg->name, arg->min,
                        arg->max, t->value);
+    const char first = lex->begin[t->value_column - lex->column];
+    if (!v->given) v->column = t->value_column + (first == '\'' || first == '"');
     v->given = true;
     if (!list) {
         v->i = read.i, v->x = read.x, v->text = read.text;

@@ -7,6 +7,15 @@
 #include "engine/ops.h"
 
 #define LEAT_USES_MAX 128
+#define LEAT_CALLED_MAX 16
+
+typedef struct leat__called { /* a function of the program */
+    char name[64];
+    leat_filter_fn filter; /* one of the two is NULL */
+    leat_map_fn map;
+    void *user;
+    bool thread_safe;
+} leat__called;
 
 struct leat_spec {
     leat_error error;   /* the first mistake; code 0 = none */
@@ -14,6 +23,9 @@ struct leat_spec {
     leat__arena memory; /* arguments */
     leat_tensor *arrays;
     int n_arrays;
+    leat_source_callbacks *callbacks; /* of `source`, NULL = none */
+    int n_called;
+    leat__called called[LEAT_CALLED_MAX]; /* of `filter` and `map` */
     int n_uses;
     leat__use use[LEAT_USES_MAX];
 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a pipeline as text: a few words and numbers on one line,
  *
- *     leat-state 1 epoch=2 position=640 step=10 pipeline=HEX dataset=HEX samples=N text=...
+ *     leat-state 1 epoch=2 position=640 step=10 seed=0 batch=64 pipeline=HEX dataset=HEX text=...
+ *
+ * It is the same on all ranks: positions and batches are those of all of them together, so that another number of ranks
+ * can go on from it.
  *
  * Hashes decide whether it belongs to a pipeline; the text, which may be cut, tells a person what it belonged to. */
 #include <stdio.h>
@@ -16,9 +19,10 @@ int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_er
     const int n =
         snprintf(text, cap,
                  "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
-                 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 " text=%.*s",
-                 feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed, plan->fingerprint,
-                 plan->source->fingerprint, TEXT_MAX, (const char *)plan->text.data);
+                 " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 " text=%.*s",
+                 feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed,
+                 leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, TEXT_MAX,
+                 (const char *)plan->text.data);
     if (n < 0 || (size_t)n >= cap)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
     return n;
@@ -36,24 +40,46 @@ static bool number_of(const char *text, const char *name, int base, uint64_t *ou
     return *end == ' ' || *end == 0;
 }
 
+/* Where two texts begin to differ: at the beginning of an operation. */
+static size_t difference(const char *a, const char *b) {
+    size_t begin = 0;
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+        if (strncmp(a + i, " | ", 3) == 0 && strncmp(b + i, " | ", 3) == 0) begin = i + 3;
+    return begin;
+}
+
+static int check_pipeline(const leat__plan *plan, uint64_t pipeline, uint64_t batch, const char *was,
+                          leat_error *err) {
+    if (pipeline == plan->fingerprint) return 0;
+    const char *is = (const char *)plan->text.data;
+    if (batch != leat__plan_global_batch(plan))
+        return leat__fail(err, LEAT_ERR_STATE,
+                          "the state was saved with batch size=%" PRIu64
+                          " on all ranks together, this pipeline has batch "
+                          "size=%" PRIu64 " (%d on each of %d): its batches would begin elsewhere",
+                          batch, leat__plan_global_batch(plan), plan->batch, plan->world);
+    const size_t from = difference(was, is);
+    return leat__fail(
+        err, LEAT_ERR_STATE,
+        "the state belongs to another pipeline: it goes on with '%.300s', this one with '%.300s'", was + from,
+        is + from);
+}
+
 int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *out, leat_error *err) {
     const leat__plan *plan = &feed->plan;
-    uint64_t seed, pipeline, dataset;
+    uint64_t seed, batch, pipeline, dataset;
     const char *was = strstr(text, " text=");
     if (strncmp(text, "leat-state 1 ", 13) != 0 || !was || !number_of(text, "epoch", 10, &out->epoch) ||
         !number_of(text, "position", 10, &out->position) || !number_of(text, "step", 10, &out->step) ||
-        !number_of(text, "seed", 10, &seed) || !number_of(text, "pipeline", 16, &pipeline) ||
-        !number_of(text, "dataset", 16, &dataset))
+        !number_of(text, "seed", 10, &seed) || !number_of(text, "batch", 10, &batch) ||
+        !number_of(text, "pipeline", 16, &pipeline) || !number_of(text, "dataset", 16, &dataset))
         return leat__fail(err, LEAT_ERR_STATE,
                           "this is not the state of a pipeline: it must begin with 'leat-state 1 epoch='");
     if (seed != plan->seed)
         return leat__fail(err, LEAT_ERR_STATE,
                           "the state was saved with seed %" PRIu64 ", this pipeline has seed %" PRIu64, seed,
                           plan->seed);
-    if (pipeline != plan->fingerprint)
-        return leat__fail(err, LEAT_ERR_STATE,
-                          "the state belongs to another pipeline: '%.300s', this one is '%.300s'", was + 6,
-                          (const char *)plan->text.data);
+    LEAT_TRY(check_pipeline(plan, pipeline, batch, was + 6, err));
     if (dataset != plan->source->fingerprint)
         return leat__fail(
             err, LEAT_ERR_STATE,

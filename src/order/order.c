@@ -9,6 +9,32 @@ int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err) 
     return 0;
 }
 
+static void free_verb(leat__order *order, int i) {
+    leat__free(order->verb[i].pick);
+    leat__balance_free(&order->verb[i].balance);
+    for (int k = 0; k < 2; k++) leat__free(order->table[i][k].slot);
+}
+
+int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_error *err) {
+    const int rc = leat__order_add(order, verb, err);
+    if (rc < 0) {
+        leat__free(verb.pick);
+        leat__balance_free(&verb.balance);
+        return rc;
+    }
+    const size_t behind = (size_t)(order->n_verbs - 1 - at);
+    memmove(&order->verb[at + 1], &order->verb[at], behind * sizeof order->verb[0]);
+    memmove(&order->table[at + 1], &order->table[at], behind * sizeof order->table[0]);
+    order->verb[at] = verb;
+    memset(&order->table[at], 0, sizeof order->table[at]);
+    return 0;
+}
+
+bool leat__order_fixed(const leat__order_verb *verb) {
+    if (verb->kind == LEAT_ORDER_SHUFFLE) return !verb->reshuffle;
+    return verb->kind != LEAT_ORDER_BALANCE || !verb->balance->drawn;
+}
+
 static uint64_t length_after(const leat__order_verb *verb, uint64_t n) {
     switch (verb->kind) {
     case LEAT_ORDER_SHUFFLE: return n;
@@ -22,6 +48,8 @@ static uint64_t length_after(const leat__order_verb *verb, uint64_t n) {
         if (n == LEAT_ENDLESS || verb->count == LEAT_ENDLESS) return LEAT_ENDLESS;
         return __builtin_mul_overflow(n, verb->count, &product) ? LEAT_ENDLESS : product;
     }
+    case LEAT_ORDER_PICK:
+    case LEAT_ORDER_BALANCE: return verb->count;
     }
     return n;
 }
@@ -40,6 +68,10 @@ uint64_t leat__order_length(const leat__order *order) {
  * stream shorter than its window: so a window that is too large for a table needs one all the same. */
 static uint64_t table_size(const leat__order *order, int i) {
     const leat__order_verb *verb = &order->verb[i];
+    if (verb->kind == LEAT_ORDER_BALANCE && verb->balance->drawn) {
+        const uint64_t block = leat__balance_block(verb->balance);
+        return block > LEAT_PERMUTE_TABLE_MAX ? 0 : block;
+    }
     if (verb->kind != LEAT_ORDER_SHUFFLE) return 0;
     if (verb->window)
         return LEAT_MIN(LEAT_MIN(verb->window, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
@@ -48,18 +80,20 @@ static uint64_t table_size(const leat__order *order, int i) {
 
 int leat__order_allocate(leat__order *order, leat_error *err) {
     for (int i = 0; i < order->n_verbs; i++) {
-        const size_t bytes = table_size(order, i) * sizeof(uint16_t);
-        for (int k = 0; k < 2 && bytes > 0; k++) {
-            order->table[i][k].slot = leat__alloc(LEAT_MEM_INDEX, bytes);
-            if (!order->table[i][k].slot) return leat__fail_memory(err, bytes, "a shuffle");
+        const size_t n = table_size(order, i), bytes = n * sizeof(uint16_t);
+        for (int k = 0; k < 2; k++) {
+            leat__order_table *table = &order->table[i][k];
+            if (table->cap >= n) continue;
+            leat__free(table->slot);
+            *table = (leat__order_table){.slot = leat__alloc(LEAT_MEM_INDEX, bytes), .cap = n};
+            if (!table->slot) return leat__fail_memory(err, bytes, "a shuffle");
         }
     }
     return 0;
 }
 
 void leat__order_free(leat__order *order) {
-    for (int i = 0; i < order->n_verbs; i++)
-        for (int k = 0; k < 2; k++) leat__free(order->table[i][k].slot);
+    for (int i = 0; i < order->n_verbs; i++) free_verb(order, i);
     *order = (leat__order){0};
 }
 
@@ -77,8 +111,8 @@ static uint64_t permute(leat__order *order, int i, uint64_t iteration, uint64_t 
     /* The older of the two makes room; the newer one stays for positions around a border. */
     const leat__order_table older = table[0];
     table[0] = table[1];
-    table[1] =
-        (leat__order_table){.iteration = iteration, .window = window, .n = (uint32_t)n, .slot = older.slot};
+    table[1] = (leat__order_table){
+        .iteration = iteration, .window = window, .n = (uint32_t)n, .cap = older.cap, .slot = older.slot};
     leat__permute_table(table[1].slot, (uint32_t)n, rng);
     return table[1].slot[position];
 }
@@ -89,9 +123,17 @@ static uint64_t inner_iteration(const leat__order_verb *repeat, uint64_t iterati
     return repeat->count == LEAT_ENDLESS ? (iteration << 32) + turn : iteration * repeat->count + turn;
 }
 
-leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position) {
+static uint64_t balanced(leat__order *order, int i, uint64_t iteration, uint64_t position) {
+    const leat__order_verb *verb = &order->verb[i];
+    const uint64_t size = leat__balance_block(verb->balance), block = position / size;
+    uint64_t place = position % size;
+    if (verb->balance->drawn) place = permute(order, i, iteration, block, size, place);
+    return leat__balance_member(verb->balance, verb->seed, iteration, verb->op, block, place);
+}
+
+static leat__place map_part(leat__order *order, int n_verbs, uint64_t epoch, uint64_t position) {
     leat__place at = {.iteration = epoch, .sample = position};
-    for (int i = order->n_verbs - 1; i >= 0; i--) {
+    for (int i = n_verbs - 1; i >= 0; i--) {
         const leat__order_verb *verb = &order->verb[i];
         const uint64_t n = order->length[i];
         switch (verb->kind) {
@@ -109,9 +151,19 @@ leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t positio
                 first + permute(order, i, at.iteration, window, LEAT_MIN(size, n - first), at.sample - first);
             break;
         }
+        case LEAT_ORDER_PICK: at.sample = verb->pick[at.sample]; break;
+        case LEAT_ORDER_BALANCE: at.sample = balanced(order, i, at.iteration, at.sample); break;
         }
     }
     return at;
+}
+
+leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position) {
+    return map_part(order, order->n_verbs, epoch, position);
+}
+
+uint64_t leat__order_map_part(leat__order *order, int n_verbs, uint64_t position) {
+    return map_part(order, n_verbs, 0, position).sample;
 }
 
 static uint64_t add_capped(uint64_t a, uint64_t b) {
@@ -163,6 +215,8 @@ static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__
             span.ceil = span.ceil ? add_capped((span.ceil - 1) / size * size, size) : 0;
             break;
         }
+        case LEAT_ORDER_PICK:
+        case LEAT_ORDER_BALANCE: assert(!"the plan has these for sources of a known length only"); break;
         }
     }
     return span;

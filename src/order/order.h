@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "order/permute.h"
+#include "order/pick.h"
 
 #define LEAT_ENDLESS UINT64_MAX
 #define LEAT_ORDER_VERBS 32
@@ -23,7 +24,9 @@ typedef enum leat__order_kind {
     LEAT_ORDER_TAKE,
     LEAT_ORDER_SKIP,
     LEAT_ORDER_SHARD,
-    LEAT_ORDER_REPEAT
+    LEAT_ORDER_REPEAT,
+    LEAT_ORDER_PICK,   /* a table of positions                                  */
+    LEAT_ORDER_BALANCE /* classes in fixed proportions, see pick.h              */
 } leat__order_kind;
 
 typedef struct leat__order_verb {
@@ -34,11 +37,14 @@ typedef struct leat__order_verb {
     uint64_t seed;   /* shuffle                                                                       */
     uint32_t op;     /* shuffle: number of the operation in the text                                  */
     bool reshuffle;  /* shuffle: another order in each iteration                                      */
+    uint32_t *pick;  /* pick: (count) positions before it; the order's                                */
+    leat__balance *balance; /* balance: the order's; its length is count                                 */
 } leat__order_verb;
 
 typedef struct leat__order_table { /* a permutation that was used lately          */
     uint64_t iteration, window;
     uint32_t n; /* 0 = empty                                   */
+    size_t cap; /* elements that slot has room for             */
     uint16_t *slot;
 } leat__order_table;
 
@@ -56,15 +62,22 @@ typedef struct leat__place { /* where a position leads */
 
 /* Adds a verb; LEAT_ERR_LIMIT when there are too many. */
 int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err);
+/* Adds it in front of verb number at; the order owns its tables whatever happens. */
+int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_error *err);
+/* Whether what the verb gives is the same in every iteration, in the same order. */
+bool leat__order_fixed(const leat__order_verb *verb);
 /* Sets the number of samples of the source (LEAT_ENDLESS = not known yet) and all lengths that follow. */
 void leat__order_set_source(leat__order *order, uint64_t n);
-/* Memory for the tables of shuffles; after set_source with the largest n (or windows) that will be mapped. */
+/* Memory for the tables of shuffles, as far as they lack it; after set_source with the largest n (or windows) that will be
+ * mapped. */
 int leat__order_allocate(leat__order *order, leat_error *err);
 void leat__order_free(leat__order *order);
 /* Samples in one epoch. */
 uint64_t leat__order_length(const leat__order *order);
 /* Maps a position < length of the given epoch. Not for two threads at once: it may make a table. */
 leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position);
+/* Maps a position of what the first n_verbs verbs give, in the first epoch. */
+uint64_t leat__order_map_part(leat__order *order, int n_verbs, uint64_t position);
 /* For streams: [floor, ceil) is the part of the source of which position may need to know: no later position of the
  * same iteration maps below floor, and mapping is right once the source is known up to ceil or to its end. If seen is
  * not 0, the source must have been seen to have so many samples before, in this iteration or an earlier one, or to end. */

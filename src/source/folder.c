@@ -111,8 +111,41 @@ static void prepare(const leat__source *source, leat__reader *reader) {
     leat__buf_reserve_exactly(&reader->bytes, LEAT_MIN(source->bytes_max, LEAT_PREPARE_BYTES_MAX));
 }
 
-static const leat__source_class folder_class = {
-    .name = "folder", .read = read_file, .describe = describe, .prepare = prepare, .close = close_folder};
+static bool known(const leat__source *source, uint64_t sample, int field, leat__value *value, void *room) {
+    const folder *self = (const folder *)source;
+    (void)room;
+    if (field != 1) return false;
+    *value =
+        (leat__value){.data = (const uint8_t *)&dir_of(&self->index, file_at(&self->index, sample))->label,
+                      .bytes = sizeof(int64_t),
+                      .dtype = LEAT_DTYPE_I64};
+    return true;
+}
+
+static bool relative_path(const leat__source *source, uint64_t sample, char *text, size_t cap) {
+    leat__folder_path(source, sample, text, cap, NULL);
+    return true;
+}
+
+static bool full_path(const leat__source *source, uint64_t sample, char *text, size_t cap) {
+    const folder *self = (const folder *)source;
+    char relative[PATH_MAX];
+    leat__folder_path(source, sample, relative, sizeof relative, NULL);
+    return (size_t)snprintf(text, cap, "%s/%s", self->root, relative) < cap;
+}
+
+static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+    return leat__source_date_all(source, full_path, n_threads, ((const folder *)source)->root, out, err);
+}
+
+static const leat__source_class folder_class = {.name = "folder",
+                                                .version = version,
+                                                .read = read_file,
+                                                .describe = describe,
+                                                .prepare = prepare,
+                                                .close = close_folder,
+                                                .known = known,
+                                                .path = relative_path};
 
 /* ---------------------------------------------------------------------------------------- side file
  * Payload: version, labels and links as asked for, time of the scan, then the three buffers with their lengths. */

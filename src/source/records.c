@@ -376,7 +376,19 @@ static void close_records(leat__source *source) {
     leat__free(self->shard);
 }
 
+static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+    (void)n_threads;
+    const records *self = (const records *)source;
+    *out = 0;
+    for (size_t i = 0; i < self->n_shards; i++) {
+        const shard *s = &self->shard[i];
+        LEAT_TRY(leat__source_date(s->path, s->size, s->mtime_ns, out, err));
+    }
+    return 0;
+}
+
 static const leat__source_class records_class = {.name = "tfrecord",
+                                                 .version = version,
                                                  .read = read_record,
                                                  .describe = describe,
                                                  .prepare = prepare,

@@ -39,6 +39,14 @@ typedef struct leat__source_class {
     void (*prepare)(const leat__source *, leat__reader *);
     void (*close_reader)(leat__reader *); /* may be NULL */
     void (*close)(leat__source *);        /* frees everything but the struct itself */
+    /* A hash of where its files lie, their sizes and when they were last written to: equal means that nothing has changed,
+     * so that what was kept on disk is right. NULL: it cannot tell. */
+    int (*version)(const leat__source *, int n_threads, uint64_t *out, leat_error *);
+    /* A number of a sample from the index alone, without reading: false if only reading tells. room has 8 bytes for it.
+     * May be NULL. */
+    bool (*known)(const leat__source *, uint64_t sample, int field, leat__value *value, void *room);
+    /* The path of the sample's own file as the data set names it; false if it has none. May be NULL. */
+    bool (*path)(const leat__source *, uint64_t sample, char *text, size_t cap);
 } leat__source_class;
 
 struct leat__source {
@@ -65,6 +73,13 @@ typedef struct leat__open_options { /* what all sources share when they are open
     void *user;
 } leat__open_options;
 
+/* dates.c, for class->version: folds where a file lies, its size and when it was written to into *hash. */
+int leat__source_date(const char *path, uint64_t size, int64_t mtime_ns, uint64_t *hash, leat_error *err);
+/* Asks the file of every sample: one that is written over in place changes neither its folder nor, perhaps, its size. path
+ * gives the file of a sample. */
+typedef bool leat__source_path_fn(const leat__source *source, uint64_t sample, char *text, size_t cap);
+int leat__source_date_all(const leat__source *source, leat__source_path_fn *path, int n_threads,
+                          const char *root, uint64_t *out, leat_error *err);
 void leat__source_free(leat__source **source);
 void leat__reader_free(const leat__source *source, leat__reader *reader);
 /* Appends a field description; asserts that there is room. */
@@ -101,6 +116,53 @@ int leat__synth_open(leat__source **out, const leat__synth_options *, leat_error
 /* Paints a photo-like picture of the class into pixels (height, width, channels). */
 void leat__synth_paint(uint8_t *pixels, int height, int width, int channels, int label, uint64_t seed);
 
+/* list.c: a table of files with labels; fields "image", "label" or those of several columns, "weight". */
+typedef struct leat__list_options { /* texts are "" where nothing was asked for */
+    const char *path;
+    const char *column; /* of paths, by name or number                              */
+    const char *label;  /* columns of labels, separated by commas; "none"           */
+    const char *weight; /* a column of numbers                                      */
+    const char *root;   /* what relative paths begin at; "" = the folder of the table */
+    enum { LEAT_HEADER_AUTO, LEAT_HEADER_TRUE, LEAT_HEADER_FALSE } header;
+    char separator;
+    bool check;       /* look at every file now                */
+    size_t max_bytes; /* of a file, 0 = not known              */
+    /* Guesses a name, as leat__nearest of the engine does; may be NULL. */
+    const char *(*nearest)(const char *word, const char *(*next)(const void *user, size_t i),
+                           const void *user);
+} leat__list_options;
+int leat__list_open(leat__source **out, const leat__list_options *, const leat__open_options *, leat_error *);
+/* The path of a sample's file; false if it is too long. Its class, -1 if there are none. */
+bool leat__list_path(const leat__source *, uint64_t sample, char *text, size_t cap);
+int64_t leat__list_class(const leat__source *, uint64_t sample);
+
+/* fixed.c: records of one length; field "record". */
+typedef struct leat__fixed_options {
+    const char *const *patterns;
+    int n;
+    size_t bytes; /* of a record, above 0 */
+    uint64_t header, footer;
+} leat__fixed_options;
+int leat__fixed_open(leat__source **out, const leat__fixed_options *, leat_error *err);
+
+/* cifar.c: kind 10 has "image" and "label", kind 100 "image", "coarse" and "fine". */
+int leat__cifar_open(leat__source **out, const char *const *patterns, int n, int kind, leat_error *err);
+
+/* npy_arrays.c: texts are "a.npy", "name=a.npy", "a.npz", "name=a.npz:member". */
+int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, leat_error *err);
+
+/* callback.c: samples that the program reads itself. */
+typedef struct
+    leat__guard { /* what the engine does around a callback that is not thread-safe; all may be NULL */
+    void (*enter)(void *user);
+    void (*leave)(void *user);
+    void (*free)(void *user); /* when the source is closed */
+    void *user;
+} leat__guard;
+/* The guard is the source's from here on, also on failure. */
+int leat__callback_open(leat__source **out, const leat_source_callbacks *callbacks, const leat__guard *guard,
+                        leat_error *err);
+
 /* stream.c: TFRecord shards of which at least one is compressed, read from the beginning, one record at a time. */
 typedef struct leat__stream leat__stream;
 /* 1 if a file that the patterns match is compressed, else 0. */
@@ -113,6 +175,8 @@ int leat__stream_next(leat__stream *stream, leat__buf *buf, leat_error *err);
 /* Back to the first record. */
 int leat__stream_rewind(leat__stream *stream, leat_error *err);
 uint64_t leat__stream_bytes_read(const leat__stream *stream);
+/* As the class->version of other sources. */
+int leat__stream_version(const leat__stream *stream, uint64_t *out, leat_error *err);
 void leat__stream_free(leat__stream **stream);
 
 #endif

@@ -249,6 +249,13 @@ static void describe(const leat__source *source, uint64_t sample, char *text, si
     snprintf(text, cap, "record %" PRIu64 " of the stream", sample);
 }
 
+int leat__stream_version(const leat__stream *s, uint64_t *out, leat_error *err) {
+    *out = 0;
+    for (size_t i = 0; i < s->paths.n; i++)
+        LEAT_TRY(leat__source_date(s->paths.path[i], s->facts[i].size, s->facts[i].mtime_ns, out, err));
+    return 0;
+}
+
 static const leat__source_class stream_class = {.name = "tfrecord stream", .describe = describe};
 
 int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,

@@ -145,6 +145,10 @@ static int by_sample(const void *a, const void *b) {
 
 static void path_of(const check *c, uint64_t sample, char path[PATH_MAX]) {
     const char *base = c->target->path;
+    if (c->target->kind == LEAT_TARGET_LIST && sample != LEAT_NO_SAMPLE) {
+        leat__list_path(c->source, sample, path, PATH_MAX);
+        return;
+    }
     if (c->target->kind != LEAT_TARGET_FOLDER || sample == LEAT_NO_SAMPLE) {
         snprintf(path, PATH_MAX, "%s", base);
         return;
@@ -185,7 +189,8 @@ static int show_progress(check *c, leat_error *err) {
 /* ------------------------------------------------------------------- folders and plain record files */
 
 static int check_sample(check *c, leat__tool_worker *worker, uint64_t sample, leat_error *err) {
-    const bool folder = c->target->kind == LEAT_TARGET_FOLDER;
+    const bool folder = c->target->kind == LEAT_TARGET_FOLDER,
+               images = folder || c->target->kind == LEAT_TARGET_LIST;
     leat_error cause;
     leat__value values[LEAT_FIELDS_MAX];
     int stage = LEAT_STAGE_READ;
@@ -194,9 +199,9 @@ static int check_sample(check *c, leat__tool_worker *worker, uint64_t sample, le
     if (rc == 0) {
         stage = LEAT_STAGE_DECODE;
         atomic_fetch_add(&c->bytes_done, values[0].bytes);
-        rc = folder ? check_image(worker, values[0].data, values[0].bytes, &cause)
+        rc = images ? check_image(worker, values[0].data, values[0].bytes, &cause)
                     : check_record(worker, values[0].data, values[0].bytes, &stage, &cause);
-        if (rc < 0 && !folder) {
+        if (rc < 0 && !images) {
             char where[1000];
             c->source->class->describe(c->source, sample, where, sizeof where);
             leat__error_prefix(&cause, "%s: ", where);
@@ -223,7 +228,7 @@ static int check_block(void *user, uint64_t item, int worker, leat_error *err) {
 }
 
 static int check_source(check *c, leat_error *err) {
-    c->block = c->target->kind == LEAT_TARGET_FOLDER ? 1 : BLOCK;
+    c->block = c->target->kind == LEAT_TARGET_RECORDS ? BLOCK : 1;
     int rc = 0;
     for (uint64_t at = 0; at < c->source->n_samples && rc >= 0; at += CHUNK) {
         c->begin = at;
@@ -333,6 +338,13 @@ static int check_folder(check *c, leat_error *err) {
     return rc;
 }
 
+static int check_list(check *c, leat_error *err) {
+    c->source = c->target->source;
+    const int rc = check_source(c, err);
+    c->source = NULL;
+    return rc;
+}
+
 static int check_file(check *c, leat_error *err) {
     leat_error cause;
     leat__buf *bytes = &c->bytes;
@@ -350,12 +362,13 @@ static int check_file(check *c, leat_error *err) {
 
 static int check_target(check *c, leat_error *err) {
     const leat__target *target = c->target;
-    c->report->n_files += target->kind == LEAT_TARGET_FOLDER ? target->source->n_samples : 1;
+    c->report->n_files += target->source ? target->source->n_samples : 1;
     c->report->bytes += target->bytes;
     switch (target->kind) {
     case LEAT_TARGET_FOLDER: return check_folder(c, err);
     case LEAT_TARGET_RECORDS: return check_records(c, err);
     case LEAT_TARGET_IMAGE: return check_file(c, err);
+    case LEAT_TARGET_LIST: return check_list(c, err);
     case LEAT_TARGET_OTHER: break;
     }
     return refuse_file(c, LEAT_STAGE_READ, target->code, target->why, err);

@@ -247,16 +247,26 @@ static int look_at_stream(look *l, const char *const *paths, int n, uint64_t byt
 
 /* --------------------------------------------------------------------------------------------- kinds */
 
-static int count_classes(leat_info *info, const leat__source *source, leat_error *err) {
-    leat__arena *arena = info->memory;
-    for (uint64_t i = 0; i < source->n_samples; i++) {
-        const uint64_t bytes = leat__folder_size(source, i);
-        if (i == 0 || bytes < info->sample_bytes_min) info->sample_bytes_min = bytes;
-        info->sample_bytes_max = LEAT_MAX(info->sample_bytes_max, bytes);
+/* The size of a sample's file, 0 if it is missing; *label is -1 if it has none. */
+static uint64_t size_and_label(const leat__source *source, bool folder, uint64_t i, int64_t *label) {
+    char text[4096];
+    leat__stat st = {0};
+    if (folder) {
+        leat__folder_path(source, i, text, sizeof text, label);
+        return leat__folder_size(source, i);
     }
-    if (source->n_classes == 0) return 0;
-    info->classes = leat__arena_alloc(arena, source->n_classes * sizeof *info->classes);
-    if (!info->classes) return leat__fail_memory(err, source->n_classes * sizeof *info->classes, "classes");
+    *label = leat__list_class(source, i);
+    return leat__list_path(source, i, text, sizeof text) && leat__file_stat(text, &st, NULL) == 0 ? st.size
+                                                                                                  : 0;
+}
+
+static int count_classes(leat_info *info, const leat__source *source, bool folder, leat_error *err) {
+    leat__arena *arena = info->memory;
+    if (source->n_classes) {
+        info->classes = leat__arena_alloc(arena, source->n_classes * sizeof *info->classes);
+        if (!info->classes)
+            return leat__fail_memory(err, source->n_classes * sizeof *info->classes, "classes");
+    }
     for (size_t i = 0; i < source->n_classes; i++) {
         const size_t n = strlen(source->class_name[i]) + 1;
         char *name = leat__arena_alloc(arena, n);
@@ -264,10 +274,13 @@ static int count_classes(leat_info *info, const leat__source *source, leat_error
         info->classes[i] = (leat_class_count){.name = memcpy(name, source->class_name[i], n)};
     }
     info->n_classes = (int)source->n_classes;
-    char text[4096];
+    info->bytes = 0; /* of the files, not of the list that names them */
     for (uint64_t i = 0; i < source->n_samples; i++) {
         int64_t label;
-        leat__folder_path(source, i, text, sizeof text, &label);
+        const uint64_t bytes = size_and_label(source, folder, i, &label);
+        info->bytes += bytes;
+        if (i == 0 || bytes < info->sample_bytes_min) info->sample_bytes_min = bytes;
+        info->sample_bytes_max = LEAT_MAX(info->sample_bytes_max, bytes);
         if (label >= 0 && label < info->n_classes) info->classes[label].n++;
     }
     return 0;
@@ -307,15 +320,20 @@ static int read_records(leat_info *info, look *l, const leat__targets *targets, 
 
 static int read_images(leat_info *info, look *l, const leat__targets *targets, int64_t look_at,
                        leat_error *err) {
-    const bool folder = targets->at[0].kind == LEAT_TARGET_FOLDER;
+    const bool folder = targets->at[0].kind == LEAT_TARGET_FOLDER,
+               list = targets->at[0].kind == LEAT_TARGET_LIST;
     l->targets = targets;
-    if (folder) {
+    if (folder || list) {
         l->source = targets->at[0].source;
         leat__tool_warn(l->config, l->source);
-        LEAT_TRY(count_classes(info, l->source, err));
+        LEAT_TRY(count_classes(info, l->source, folder, err));
     }
-    info->n_samples = info->n_files = folder ? l->source->n_samples : targets->n;
-    snprintf(info->kind, sizeof info->kind, "%s", folder ? "folder" : targets->n == 1 ? "image" : "images");
+    info->n_samples = info->n_files = l->source ? l->source->n_samples : targets->n;
+    snprintf(info->kind, sizeof info->kind, "%s",
+             folder            ? "folder"
+             : list            ? "list"
+             : targets->n == 1 ? "image"
+                               : "images");
     return look_at_samples(l, leat__tool_threads(l->config), info->n_samples, look_at, err);
 }
 
@@ -388,6 +406,8 @@ static int one_kind(const leat__targets *targets, const char *path, leat_error *
             return leat__fail(err, LEAT_ERR_ARGUMENT,
                               "%s matches different kinds of data, such as %s and %s: ask for one", path,
                               targets->at[0].path, target->path);
+        if (i > 0 && target->kind == LEAT_TARGET_LIST)
+            return leat__fail(err, LEAT_ERR_ARGUMENT, "%s matches %zu lists: ask for one", path, targets->n);
         if (i > 0 && target->kind == LEAT_TARGET_FOLDER)
             return leat__fail(err, LEAT_ERR_ARGUMENT,
                               "%s matches %zu folders: ask for one, or for the one they lie in", path,

@@ -2,7 +2,8 @@
 /* The ceiling that a pipeline is held against: the least that any program must do with the same data, in a
  * bare loop, with the same number of threads. For encoded images that is decoding them in full with
  * libjpeg-turbo as it comes, from memory; for everything else it is memcpy of the output, sample by sample,
- * into a ring as large as ours. */
+ * into a ring as large as ours. With a cache the samples are gathered, in no order, from memory that holds all
+ * of them. */
 #include <stdio.h>
 
 #include <jpeglib.h>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/thread.h"
 #include "engine/run.h"
 #include "leat/leat_tools.h"
@@ -29,7 +31,8 @@ typedef struct ceiling {
     size_t n_images, n_jpegs;
     int per_sample; /* images that a sample has                           */
     uint8_t *from, *ring;
-    size_t ring_bytes, record;
+    size_t ring_bytes, record, from_bytes;
+    bool gathers;
     leat__mutex mutex;
     leat__cond change;
     int n_running;
@@ -146,10 +149,13 @@ static void copy_loop(climber *self, uint64_t begin, uint64_t until) {
     const size_t end = LEAT_MAX(n * (size_t)(self->number + 1) / (size_t)self->of, first + 1);
     /* The clock is read about once a megabyte. */
     const size_t run = LEAT_CLAMP(((size_t)1 << 20) / roof->record, (size_t)1, (size_t)65536);
+    const size_t n_from = roof->from_bytes / roof->record;
     size_t at = first;
     for (uint64_t now = begin; now < until; now = leat__now_ns()) {
         for (size_t i = 0; i < run; i++) {
-            memcpy(roof->ring + at * roof->record, roof->from + at * roof->record, roof->record);
+            const size_t from =
+                roof->gathers ? leat__mix64(self->items + i + (uint64_t)self->number) % n_from : at;
+            memcpy(roof->ring + at * roof->record, roof->from + from * roof->record, roof->record);
             if (++at == end) at = first;
         }
         self->items += run;
@@ -284,6 +290,8 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
     int rc = head && tools ? 0 : leat__fail_memory(err, sizeof *head + sizeof *tools, "a plan");
     if (rc == 0) {
         *head = *plan;
+        head->cache = NULL;
+        head->caching = (leat__caching){0};
         for (int i = plan->n_steps - 1; i >= 0; i--)
             if (decodes(&plan->step[i])) head->n_steps = i;
         rc = leat__tools_init(tools, head, NULL, err);
@@ -318,12 +326,17 @@ static int prepare_ring(ceiling *roof, const leat__plan *plan, leat_error *err) 
     roof->record = LEAT_MAX(roof->record, (size_t)1);
     const size_t n = (size_t)LEAT_MAX(plan->n_slots_begin, 1) * (size_t)plan->batch;
     roof->ring_bytes = LEAT_CLAMP(ring_max / roof->record, (size_t)1, n) * roof->record;
-    roof->from = leat__alloc_pages(roof->ring_bytes);
+    roof->gathers = plan->caching.wanted;
+    roof->from_bytes = roof->ring_bytes;
+    if (roof->gathers)
+        roof->from_bytes =
+            (size_t)LEAT_CLAMP(plan->source->n_samples, 1, ring_max / roof->record) * roof->record;
+    roof->from = leat__alloc_pages(roof->from_bytes);
     roof->ring = leat__alloc_pages(roof->ring_bytes);
     if (!roof->from || !roof->ring)
         return leat__fail_memory(err, 2 * roof->ring_bytes, "the ring of the ceiling");
     /* Every page is there before the clock runs, and none of them is the zero page. */
-    memset(roof->from, 1, roof->ring_bytes);
+    memset(roof->from, 1, roof->from_bytes);
     memset(roof->ring, 2, roof->ring_bytes);
     return 0;
 }
@@ -334,6 +347,9 @@ static void describe(const ceiling *roof, char *what, size_t cap) {
                                                       : "the bare codecs";
     if (roof->n_images > 0)
         snprintf(what, cap, "%s decoding %zu files in full, from memory", how, roof->n_images);
+    else if (roof->gathers)
+        snprintf(what, cap, "memcpy of %zu bytes a sample out of %.1f MB into a ring of %.1f MB",
+                 roof->record, (double)roof->from_bytes / 1e6, (double)roof->ring_bytes / 1e6);
     else
         snprintf(what, cap, "memcpy of %zu bytes a sample into a ring of %.1f MB", roof->record,
                  (double)roof->ring_bytes / 1e6);
@@ -356,7 +372,7 @@ int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_
     ceiling roof = {.bytes.kind = LEAT_MEM_TOOL, .images.kind = LEAT_MEM_TOOL};
     roof.seconds_ns = (uint64_t)(LEAT_CLAMP(seconds, 0.001, 86400.0) * 1e9);
     bool pictures = false;
-    for (int i = 0; i < plan->n_steps; i++) pictures |= decodes(&plan->step[i]);
+    for (int i = plan->caching.step; i < plan->n_steps; i++) pictures |= decodes(&plan->step[i]);
     rc = pictures ? preload(&roof, plan, err) : prepare_ring(&roof, plan, err);
     if (rc == 0) rc = leat__mutex_init(&roof.mutex, err);
     if (rc == 0) {
@@ -370,7 +386,7 @@ int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_
     describe(&roof, out->what, sizeof out->what);
     leat__buf_free(&roof.bytes);
     leat__buf_free(&roof.images);
-    leat__free_pages(roof.from, roof.ring_bytes);
+    leat__free_pages(roof.from, roof.from_bytes);
     leat__free_pages(roof.ring, roof.ring_bytes);
     leat__plan_free(plan);
     leat__free(plan);

@@ -42,10 +42,10 @@ static const struct {
     const char *magic, *what;
 } foreign[] = {
     {257, 5, "ustar", "a tar archive: unpack it first"},
-    {0, 4, "PK\3\4", "a zip archive: unpack it first"},
+    {0, 4, "PK\3\4", "a zip archive: unpack it first, or read an .npz with npy"},
     {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"},
     {0, 4, "Rar!", "a rar archive: unpack it first"},
-    {0, 6, "\x93NUMPY", "a NumPy file, and no TFRecord file"},
+    {0, 6, "\x93NUMPY", "a NumPy file, which a pipeline reads with npy"},
     {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file, and no TFRecord file"},
     {0, 4, "PAR1", "a Parquet file, and no TFRecord file"},
     {0, 6, "ARROW1", "an Arrow file, and no TFRecord file"},
@@ -86,6 +86,11 @@ static void classify(leat__target *target, const uint8_t *head, size_t n) {
             continue;
         set_other(target, LEAT_ERR_UNSUPPORTED, "");
         snprintf(target->why, sizeof target->why, "it is %s", foreign[i].what);
+        return;
+    }
+    const char *dot = strrchr(name, '.');
+    if (dot && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".tsv") == 0)) {
+        target->kind = LEAT_TARGET_LIST;
         return;
     }
     set_other(target, LEAT_ERR_FORMAT,
@@ -162,6 +167,30 @@ static int add_file(leat__targets *targets, const char *path, leat_error *err) {
     return 0;
 }
 
+/* A file, and if it is a table, its source: what is wrong with one is told like any other thing that cannot be used. */
+static int add_file_or_list(leat__targets *targets, const char *path, const leat__open_options *options,
+                            leat_error *err) {
+    LEAT_TRY(add_file(targets, path, err));
+    leat__target *target = &targets->at[targets->n - 1];
+    if (target->kind != LEAT_TARGET_LIST) return 0;
+    const leat__list_options list = {.path = path,
+                                     .column = "",
+                                     .label = "",
+                                     .weight = "",
+                                     .root = "",
+                                     .separator = path[strlen(path) - 3] == 't' ? '\t' : ','};
+    leat_error why;
+    const int rc = leat__list_open(&target->source, &list, options, &why);
+    if (rc == LEAT_ERR_CANCELLED || rc == LEAT_ERR_MEMORY) {
+        if (err) *err = why;
+        return rc;
+    }
+    if (rc == 0) return 0;
+    set_other(target, rc, "");
+    leat__tool_reason(target->why, sizeof target->why, why.message, path);
+    return 0;
+}
+
 typedef struct record_files {
     const char *folder;
     leat__targets *targets;
@@ -213,7 +242,8 @@ static int add_path(leat__targets *targets, const char *path, int labels, const 
     leat__stat st;
     const int rc = leat__file_stat(path, &st, err);
     if (rc == 0)
-        return st.is_dir ? add_folder(targets, path, labels, options, err) : add_file(targets, path, err);
+        return st.is_dir ? add_folder(targets, path, labels, options, err)
+                         : add_file_or_list(targets, path, options, err);
     if (!strpbrk(path, "*?[{")) return rc;
     leat__paths found;
     LEAT_TRY(leat__glob(&found, &path, 1, err));
@@ -221,7 +251,7 @@ static int add_path(leat__targets *targets, const char *path, int labels, const 
     for (size_t i = 0; i < found.n && all == 0; i++) {
         if (leat__file_stat(found.path[i], &st, NULL) == 0 && st.is_dir)
             all = add_folder(targets, found.path[i], labels, options, err);
-        else all = add_file(targets, found.path[i], err);
+        else all = add_file_or_list(targets, found.path[i], options, err);
     }
     leat__paths_free(&found);
     return all;
@@ -251,7 +281,8 @@ void leat__targets_free(leat__targets *targets) {
 }
 
 int leat__target_refuse(const leat__target *target, const char *wanted, leat_error *err) {
-    static const char *const words[] = {"a folder of images", "a TFRecord file", "an image"};
+    static const char *const words[] = {"a folder of images", "a TFRecord file", "an image",
+                                        "a list of files"};
     char shown[500];
     leat__printable(shown, sizeof shown, target->path, strlen(target->path));
     if (target->kind == LEAT_TARGET_OTHER)

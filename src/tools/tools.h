@@ -32,6 +32,7 @@ typedef enum leat__target_kind {
     LEAT_TARGET_FOLDER,  /* of images, already open                    */
     LEAT_TARGET_RECORDS, /* a TFRecord file                            */
     LEAT_TARGET_IMAGE,   /* an image file                              */
+    LEAT_TARGET_LIST,    /* a table of image files, already open       */
     LEAT_TARGET_OTHER    /* nothing that leat reads, or not readable   */
 } leat__target_kind;
 
@@ -41,7 +42,7 @@ typedef struct leat__target {
     leat__compression compression; /* of a TFRecord file                         */
     bool certain;                  /* its first header is right                  */
     uint64_t bytes;                /* of the file, or of all files of the folder */
-    leat__source *source;          /* of a folder                                */
+    leat__source *source;          /* of a folder or a list                      */
     int code;                      /* LEAT_TARGET_OTHER: LEAT_ERR_*              */
     char why[200];                 /* and one line without the path              */
 } leat__target;

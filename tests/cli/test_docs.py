@@ -40,7 +40,7 @@ def test_every_operation_is_described():
 def example_texts() -> list[str]:
     """Indented lines that begin with a source, with the lines after them that begin with a bar."""
     words = "\n".join(page.read_text() for page in PAGES)
-    found = re.findall(r"^ {4}((?:synth|folder|tfrecord)\b.*\|.*(?:\n {6}\| .*)*)", words, re.M)
+    found = re.findall(r"^ {4}((?:synth|folder|tfrecord|list|cifar|fixed|npy)\b.*\|.*(?:\n {6}\| .*)*)", words, re.M)
     return [" ".join(text.split()) for text in found]
 
 

@@ -99,3 +99,29 @@ def test_float_table(run, tmp_path):
     accuracy = float(re.fullmatch(r"accuracy on 2000 rows it has not seen: (\S+)\n", text)[1])
     assert accuracy > 0.93
     assert text == run("float_table", tmp_path / "rows.tfrecord", LEAT_CPU_MASK="0")
+
+
+def test_own_source(run):
+    text = run("own_source", 1000)
+    assert "left out: source: sample 13: nobody draws number 13\n" in text
+    counts = re.findall(r"^radius (\d+): (\d+) of 999$", text, re.M)
+    assert [int(radius) for radius, _ in counts] == list(range(3, 11)) and sum(int(n) for _, n in counts) == 999
+    assert "number of samples is 0" in run("own_source", 0, code=1)
+
+
+def test_ranks(run, photos):
+    steps = lambda text: {int(step): [int(n) for n in ids.split()]
+                          for step, ids in re.findall(r"^step (\d+): sum \d+, samples((?: \d+)*)$", text, re.M)}
+    alone = run("ranks", photos)
+    assert alone.endswith("43 samples, 0 places filled up\n")
+    texts = [run("ranks", photos, RANK=str(r), WORLD_SIZE="3") for r in range(3)]
+    ranks = [steps(text) for text in texts]
+    assert sum((ids for ids in steps(alone).values()), []) == [n for step in range(4) for rank in ranks for n in rank[step]]
+    assert [int(re.search(r"(\d+) places filled up", text)[1]) for text in texts] == [0, 1, 4]
+    assert "RANK" in run("ranks", photos, code=1, RANK="x", WORLD_SIZE="3")
+
+
+def test_padded_pictures(run, photos):
+    text = run("padded_pictures", photos)
+    sizes = re.findall(r"^batch \d+: (\d) pictures of (\d+)x(\d+)$", text, re.M)
+    assert len(sizes) == 11 and sizes[0] == ("4", "43", "60") and sizes[-1] == ("3", "48", "54")

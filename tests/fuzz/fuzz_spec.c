@@ -37,6 +37,8 @@ static bool is_small(const leat_spec *spec) {
         if (use->op->kind == LEAT_OP_SOURCE && strcmp(use->op->name, "synth") != 0) return false;
         for (int k = 0; k < LEAT_ARGS_MAX && use->op->arg[k].name; k++) {
             const leat__arg_value *v = &use->arg[k];
+            const char *name = use->op->arg[k].name;
+            if (v->given && (strcmp(name, "file") == 0 || strcmp(name, "path") == 0)) return false;
             if (use->op->arg[k].kind == LEAT_ARG_INT && v->given && v->i > 60 &&
                 strcmp(use->op->arg[k].name, "seed") != 0)
                 return false;

@@ -7,6 +7,7 @@
 import gzip
 import io
 import struct
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -63,6 +64,17 @@ def example(packed: bool) -> bytes:
     return field(1, b"".join(field(1, field(1, key) + field(2, value)) for key, value in sorted(features.items())))
 
 
+def undated(archive: bytes) -> bytes:
+    """The same archive without the time of its making, so that corpora are equal wherever they are made."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w") as new:
+        for member in old.infolist():
+            fresh = zipfile.ZipInfo(member.filename)
+            fresh.compress_type = member.compress_type
+            new.writestr(fresh, old.read(member))
+    return out.getvalue()
+
+
 def images() -> None:
     y, x = np.mgrid[0:23, 0:31]
     rgb = np.stack([x * 8, y * 11, (x * y) % 256], axis=-1).astype(np.uint8)
@@ -91,8 +103,32 @@ def images() -> None:
     put("decode", "png_deep", b"\x82" + deep.getvalue())  # gray of 16 bits as such
 
 
+def segment() -> bytes:
+    """A complete segment of two samples: a picture of 5x7x3, a label, two rows of floats, some bytes."""
+    def head(sample: int, payload: bytes) -> bytes:
+        fields = struct.pack("<QQQ", sample, len(payload), 0) + b"ENTR"
+        return fields + masked(fields)
+
+    def bundle(height: int, width: int) -> bytes:
+        axes = struct.pack("<6q", height, width, 3, 2, 4, 9)
+        text = axes.ljust(64, b"\0") + bytes(height * width * 3)
+        text = text.ljust((len(text) + 7) // 8 * 8, b"\0") + struct.pack("<q", 3) + bytes(32)
+        return text + b"some text"
+
+    header = b"LEATSEG1" + struct.pack("<II", 0x01020304, 0) + b"0123456789abcdef" + bytes(28)
+    body, table = header + masked(header), b""
+    for sample, payload in ((7, bundle(5, 7)), (3, bundle(4, 6))):
+        table += struct.pack("<III", sample, len(body) // 32, len(payload))
+        body += head(sample, payload) + payload
+        body = body.ljust((len(body) + 31) // 32 * 32, b"\0")
+    trailer = b"LEATSEND" + struct.pack("<QQI", 2, 0, 0)
+    return body + table + trailer + masked(trailer)
+
+
 def main() -> None:
     images()
+    put("segment", "two", b"\1" + segment())  # the first byte: checksums are put right
+    put("segment", "open", b"\1" + segment()[:600])
     shard = b"".join(record(example(i % 2 == 0)) for i in range(4)) + record(b"")
     # The first byte of these is for the target to choose by.
     put("tfrecord", "shard", b"\0" + shard)
@@ -110,15 +146,38 @@ def main() -> None:
         out = io.BytesIO()
         np.save(out, array)
         put("npy", name, out.getvalue())
+    tables = [
+        "path,label,w\na.jpg,cat,1\nb/c.png,dog,0.5\n",
+        "\ufeffpath;label;a;b\r\n\"x;y.jpg\";\"two\nlines\";1;-2.5\r\n\r\nz.jpg;\"a \"\"b\"\"\";3;1e-3\r\n",
+        "a.jpg,1,2,w\rb.jpg,-9223372036854775808,3,x\r",
+    ]
+    for i, table in enumerate(tables):
+        put("csv", f"table{i}", bytes([(0x04, 0x9d, 0x63)[i]]) + table.encode())  # the first byte chooses columns
+    clusters = [
+        '{"cluster": {"chief": ["a:1"], "worker": ["b:1", "b:2"], "ps": ["c:1"]}, "task": {"type": "worker", "index": 1}}',
+        ' {"task":{"index":"0","type":"chief"},"cluster":{"worker":[],"chief":["h\\"o\\/st:22"]},"more":[true,null,-1.5e3]}\n',
+        '{"cluster": {"worker": ["a"]}, "task": {"type": "evaluator"}}',
+    ]
+    for i, cluster in enumerate(clusters):
+        put("json", f"cluster{i}", cluster.encode())
+    for name, save in (("stored", np.savez), ("deflated", np.savez_compressed)):
+        out = io.BytesIO()
+        save(out, image=np.arange(96, dtype="u1").reshape(4, 2, 4, 3), label=np.arange(4))
+        put("zip", name, undated(out.getvalue()))
     texts = [
         "folder photos/train | shuffle seed=7 | decode | random_resized_crop 224 | random_flip_left_right"
         " | normalize imagenet layout=nchw | batch 64 drop_remainder=true | prefetch auto",
         "tfrecord 'a b-*.tfrecord' \"c|d\" | parse image:bytes label:int64=3 box:float[4] ids:int64[*100] | decode_raw image u8"
         " | reshape image 256 256 3 | cast image f32 scale=1/255 offset=-0.5 | random_brightness 0.2 | batch 32",
         "synth 100 8 8 classes=3 | take 50 | skip 3 | shard 1/2 | repeat 2 | select label image | options on_error=skip fuse=off",
+        "npy image=x.npy 'label=a b.npz:y' z.npz | list a.csv path=p label=a,b separator=';' | fixed a b bytes=4KiB header=1",
     ]
+    texts.append("synth 60 4 4 | filter \"label in 1,2 or not (label >= 5)\" | split train by=order | oversample | shuffle"
+                 " | label_map 1=0,2=1 default=2 | enumerate n of=sample | balance weights=1,2,3 n=40 | batch 7")
     for i, text in enumerate(texts):
         put("spec", f"text{i}", text.encode())
+    for i, text in enumerate(("a == 3", "a in 1, 2,x1 and b<=1/2 or not (c != 'x y' and a not in (4,-5))", "((b>0.5)or(c<7))and a!=0")):
+        put("predicate", f"condition{i}", text.encode())
 
 
 if __name__ == "__main__":

@@ -121,6 +121,12 @@ static void test_photos(void **state) {
                       "augmix | resize 32 32 flavour=pil | random_erasing | batch 8",
                       in_dir("photos")),
               threads);
+        check(spec_of("folder %s | decode | cache | resize 32 32 | random_flip_left_right | batch 8",
+                      in_dir("photos")),
+              threads);
+        check(spec_of("folder %s | shuffle | decode | padded_batch 8 max=500x500 pad_remainder=true",
+                      in_dir("photos")),
+              threads);
         check(spec_of("folder %s | decode | resize_shorter 40 | random_crop 36 padding=2 | batch 8",
                       in_dir("photos")),
               threads);
@@ -141,6 +147,10 @@ static void test_records(void **state) {
                 "tfrecord %s | shuffle | %s | one_hot label 1000 | batch 32 | mixup group=8 | cutmix group=8",
                 in_dir("records/*"), parse),
             threads);
+        check(spec_of("tfrecord %s | %s | filter label>=40 | label_map 41=1 default=0 | balance n=300 | "
+                      "enumerate | batch 32",
+                      in_dir("records/*"), parse),
+              threads);
     }
 }
 
@@ -166,8 +176,26 @@ static void test_arrays(void **state) {
         check(spec_of("synth 200 24 24 | shuffle 50 | random_flip_up_down | batch 16"), threads);
 }
 
+/* The table is the one of test_photos' pictures. */
+static void test_more_sources(void **state) {
+    (void)state;
+    FILE *table = fopen(in_dir("list.csv"), "w");
+    assert_non_null(table);
+    for (int i = 0; i < 80; i++)
+        fprintf(table, "photos/%d/%03d.%s,%d\n", i / 20, i, i % 3 == 0 ? "png" : "jpg", i / 20);
+    fclose(table);
+    static uint8_t raw[300][3073];
+    write_file(in_dir("raw.bin"), raw, sizeof raw);
+    for (int threads = 0; threads <= 4; threads++) {
+        check(spec_of("list %s | shuffle | decode | resize 32 32 | batch 8", in_dir("list.csv")), threads);
+        check(spec_of("cifar %s | shuffle | random_flip_left_right | batch 32", in_dir("raw.bin")), threads);
+        check(spec_of("fixed %s bytes=439 | batch 32", in_dir("raw.bin")), threads);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter), cmocka_unit_test(test_photos),
-                                       cmocka_unit_test(test_records), cmocka_unit_test(test_arrays)};
+                                       cmocka_unit_test(test_records), cmocka_unit_test(test_arrays),
+                                       cmocka_unit_test(test_more_sources)};
     return cmocka_run_group_tests_name("noalloc", tests, begin_files, end_files);
 }

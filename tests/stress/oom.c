@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
+#include "unit/testing_npy.h"
 
 /* ----------------------------------------------------------------------------- threads that fail */
 
@@ -37,13 +38,32 @@ typedef struct scene {
 
 static float table[50][3];
 
+static int read_pixels(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
+    static const uint8_t pixels[48];
+    (void)user, (void)err;
+    out[0].data = pixels;
+    out[0].bytes = sizeof pixels;
+    out[0].shape[0] = out[0].shape[1] = 4;
+    memcpy(out[1].room, &i, sizeof i);
+    return 0;
+}
+
+static void add_callbacks(leat_spec *spec) {
+    const leat_field fields[] = {{.name = "image", .dtype = LEAT_DTYPE_U8, .ndim = 3, .shape = {-1, -1, 3}},
+                                 {.name = "label", .dtype = LEAT_DTYPE_U64}};
+    leat_spec_source(
+        spec, &(leat_source_callbacks){.n = 50, .n_fields = 2, .field = fields, .read_at = read_pixels});
+}
+
 static int attempt(const scene *s, const leat_config *config, tape *out, leat_error *err) {
     *out = (tape){0};
-    leat_spec *spec = leat_spec_new(s->arrays ? NULL : s->text);
+    const bool callbacks = strcmp(s->name, "source") == 0;
+    leat_spec *spec = leat_spec_new(s->arrays || callbacks ? NULL : s->text);
     if (!spec) return leat__fail_memory(err, 0, "a spec");
     const leat_tensor array = {
         .name = "row", .data = table, .dtype = LEAT_DTYPE_F32, .ndim = 2, .shape = {50, 3}};
     if (s->arrays) leat_spec_arrays(spec, &array, 1), leat_spec_add(spec, s->text);
+    if (callbacks) add_callbacks(spec), leat_spec_add(spec, s->text);
     char text[3000], state[1024];
     leat_spec_text(spec, text, sizeof text);
     leat_pipeline *feed = NULL;
@@ -115,6 +135,19 @@ static scene scenes[] = {
     {"folder", "", false},
     {"tfrecord", "", false},
     {"stream", "", false},
+    {"list", "", false},
+    {"cifar", "", false},
+    {"npz", "", false},
+    {"source", "shuffle | random_flip_left_right | batch 7", false},
+    {"chosen", "synth 50 6 6 | filter label!=3 | split train stratify=true | oversample | shuffle | batch 7",
+     false},
+    {"balanced", "synth 50 6 6 | label_map 0=1,1=2 default=0 | balance weights=1,2,3 | enumerate | batch 7",
+     false},
+    {"filtered records", "", false},
+    {"filtered stream", "", false},
+    {"kept", "synth 50 6 6 | cache | shuffle | random_flip_left_right | batch 7", false},
+    {"kept on disk", "", false},
+    {"padded", "synth 50 6 6 | shuffle | padded_batch 7 image=9x8x3 padding=2 pad_remainder=true", false},
 };
 
 static int begin(void **state) {
@@ -130,6 +163,11 @@ static int begin(void **state) {
     write_file(in_dir("a.tfrecord"), shard.data, shard.size);
     make_old(in_dir("a.tfrecord"), 100);
     write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
+    for (size_t i = 0; i < LEAT_COUNT(scenes);
+         i++) /* removed with the indexes, so that it is always filled */
+        if (strcmp(scenes[i].name, "kept on disk") == 0)
+            snprintf(scenes[i].text, sizeof scenes[i].text, "synth 50 6 6 | cache %s | shuffle | batch 7",
+                     in_dir("leat/kept"));
     snprintf(scenes[1].text, sizeof scenes[1].text,
              "synth 50 20 20 | shuffle | random_flip_left_right | resize 9 9 flavour=pil | resize 5 5 | "
              "normalize | batch 7");
@@ -139,8 +177,35 @@ static int begin(void **state) {
                                 "| reshape 2 2 3 | cast f32";
     snprintf(scenes[4].text, sizeof scenes[4].text, "tfrecord %s | shuffle | %s | batch 7",
              in_dir("a.tfrecord"), parse);
+    static uint8_t raw[50][3073];
+    leat__buf list = {.kind = LEAT_MEM_TOOL}, npy = make_npy(raw, 4, (int64_t[]){50, 4, 4, 3});
+    for (int i = 0; i < 50; i++) {
+        char row[80];
+        const int n = snprintf(row, sizeof row, "photos/%d/%d.%s,\"a\"\"%d\",%d.5\n", i / 20, i,
+                               i % 2 ? "png" : "jpg", i % 4, i);
+        assert_true(leat__buf_append(&list, row, (size_t)n));
+    }
+    write_buf(in_dir("list.csv"), &list);
+    write_file(in_dir("raw.bin"), raw, sizeof raw);
+    leat__buf npz = make_npz("image.npy", &npy);
+    write_buf(in_dir("image.npz"), &npz);
+    snprintf(scenes[6].text, sizeof scenes[6].text,
+             "list %s label=1,2 weight=2 check=true | shuffle | decode | resize 8 8 | batch 7",
+             in_dir("list.csv"));
+    snprintf(scenes[7].text, sizeof scenes[7].text, "cifar %s | shuffle | random_flip_left_right | batch 7",
+             in_dir("raw.bin"));
+    snprintf(scenes[8].text, sizeof scenes[8].text, "npy %s x=%s | shuffle | batch 7", in_dir("image.npz"),
+             in_dir("image.npz:image"));
     snprintf(scenes[5].text, sizeof scenes[5].text, "tfrecord %s | shuffle 9 | %s | batch 7", in_dir("a.gz"),
              parse);
+    for (size_t i = 0; i < LEAT_COUNT(scenes); i++) {
+        if (strncmp(scenes[i].name, "filtered", 8) != 0) continue;
+        const bool stream = strstr(scenes[i].name, "stream") != NULL;
+        snprintf(scenes[i].text, sizeof scenes[i].text,
+                 "tfrecord %s | %s | filter \"label > 3 and label not in 10,11\" | %s | batch 7",
+                 in_dir(stream ? "a.gz" : "a.tfrecord"), parse,
+                 stream ? "split train by=hash fractions=0.99,0.01" : "balance n=60");
+    }
     return 0;
 }
 

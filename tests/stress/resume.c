@@ -4,9 +4,11 @@
  * with other threads, slots and delays: together they give what one uninterrupted run gives. */
 #include "unit/testing.h"
 
+#include "unit/testing_npy.h"
+
 enum { RUNS = 300, BATCHES_MAX = 50 };
 
-static char base[6][700];
+static char base[10][700];
 
 static int begin(void **state) {
     if (begin_files(state) != 0) return -1;
@@ -32,6 +34,26 @@ static int begin(void **state) {
     snprintf(base[3], sizeof base[3], "tfrecord %s | %s", in_dir("a.gz"), parse);
     snprintf(base[4], sizeof base[4], "options on_error=skip | tfrecord %s | %s", in_dir("bad.tfrecord"),
              parse);
+    /* The picture files as a table with a file that is missing, and bytes of all kinds as records. */
+    FILE *table = fopen(in_dir("list.csv"), "w");
+    assert_non_null(table);
+    for (int i = 0; i < 37; i++)
+        fprintf(table, "photos/%d/%d.%s,%d,%s\n", i / 20, i == 11 ? 99 : i, i % 2 ? "png" : "jpg", i * i,
+                i % 3 ? "cat" : "ant");
+    fclose(table);
+    uint8_t raw[37][3073];
+    leat__rng rng = leat__rng_at(3, 0, 0, 0);
+    for (int i = 0; i < 37; i++)
+        for (int k = 0; k < 3073; k++) raw[i][k] = (uint8_t)leat__rng_below(&rng, k ? 256 : 10);
+    write_file(in_dir("raw.bin"), raw, sizeof raw);
+    leat__buf npy = make_npy(raw, 4, (int64_t[]){37, 7, 7, 3});
+    write_buf(in_dir("image.npy"), &npy);
+    snprintf(base[6], sizeof base[6], "options on_error=replace | list %s label=1,2 | decode",
+             in_dir("list.csv"));
+    snprintf(base[7], sizeof base[7], "cifar %s", in_dir("raw.bin"));
+    snprintf(base[8], sizeof base[8], "fixed %s bytes=3072 header=37 | decode_raw record u8",
+             in_dir("raw.bin"));
+    snprintf(base[9], sizeof base[9], "npy %s label=%s", in_dir("image.npy"), in_dir("image.npy"));
     snprintf(base[5], sizeof base[5], "options on_error=replace | tfrecord %s | %s", in_dir("bad.gz"), parse);
     return 0;
 }
@@ -40,9 +62,19 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
     static const char *const images[] = {
         "random_flip_left_right", "random_brightness 0.3", "resize 5 6",
         "random_resized_crop 5",  "random_crop 2 3",       "cast f32 scale=1/255"};
-    const int source = (int)leat__rng_below(rng, 6);
-    bool repeated = false, pictured = false;
+    const int source = (int)leat__rng_below(rng, LEAT_COUNT(base));
+    bool repeated = false, pictured = source == 8; /* records are no pictures */
     size_t n = (size_t)snprintf(out, cap, "%s", base[source]);
+    const bool labelled = source < 6 || source == 7, stream = source == 3 || source == 5;
+    static const char *const choices[] = {"filter \"label not in 1,3\"",
+                                          "split train by=hash",
+                                          "split train seed=5",
+                                          "balance n=50",
+                                          "oversample",
+                                          "rejection_resample"};
+    if (labelled && leat__rng_below(rng, 2))
+        n += (size_t)snprintf(out + n, cap - n, " | %s",
+                              choices[leat__rng_below(rng, stream ? 2 : LEAT_COUNT(choices))]);
     for (int i = (int)leat__rng_below(rng, 5); i > 0; i--) {
         const int a = (int)leat__rng_below(rng, 3), b = (int)leat__rng_below(rng, 30);
         switch (leat__rng_below(rng, 6)) {
@@ -63,8 +95,13 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
                 (size_t)snprintf(out + n, cap - n, " | %s", images[leat__rng_below(rng, LEAT_COUNT(images))]);
         }
     }
+    /* Sometimes kept: in memory, a part of it, or in a directory that all runs of the text share. */
+    static const char *const kept[] = {" | cache freeze=true", " | cache freeze=true max=1k",
+                                       " | cache freeze=true %s"};
+    const uint64_t cache = leat__rng_below(rng, 9);
+    if (cache < LEAT_COUNT(kept)) n += (size_t)snprintf(out + n, cap - n, kept[cache], in_dir("kept"));
     snprintf(out + n, cap - n, " | batch %d%s%s", 1 + (int)leat__rng_below(rng, 9),
-             leat__rng_below(rng, 3) ? "" : " drop_remainder=true",
+             (const char *[]){"", " drop_remainder=true", " pad_remainder=true"}[leat__rng_below(rng, 3)],
              leat__rng_below(rng, 3) ? "" : " | repeat 2");
 }
 

@@ -192,6 +192,8 @@ static list *model(const leat__order *order, int k, uint64_t iteration, uint64_t
             out->at[out->n++] = in->at[first + table[i - first]];
             break;
         }
+        case LEAT_ORDER_PICK:
+        case LEAT_ORDER_BALANCE: /* in test_select.c */
         case LEAT_ORDER_REPEAT: break;
         }
     }
@@ -216,6 +218,8 @@ static leat__order_verb random_verb(leat__rng *rng, uint32_t op, bool endless_so
     case LEAT_ORDER_REPEAT:
         verb.count = leat__rng_below(rng, 6) ? leat__rng_below(rng, 4) : LEAT_ENDLESS;
         break;
+    case LEAT_ORDER_PICK:
+    case LEAT_ORDER_BALANCE: break;
     }
     return verb;
 }

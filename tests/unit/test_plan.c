@@ -20,7 +20,7 @@ static void test_refusals(void **state) {
         {"resize 4 | synth", LEAT_ERR_SYNTAX, "begins with a source"},
         {"synth | synth", LEAT_ERR_SYNTAX, "one source"},
         {"arrays", LEAT_ERR_ARGUMENT, "leat_spec_arrays"},
-        {"synth | batch 2 | batch 2", LEAT_ERR_SYNTAX, "one is enough"},
+        {"synth | batch 2 | batch 2", LEAT_ERR_SYNTAX, "write rebatch"},
         {"synth | batch 2 | resize 3", LEAT_ERR_SYNTAX, "before batch"},
         {"synth | batch 2 | select label", LEAT_ERR_SYNTAX, "before batch"},
         {"synth | batch 2 | shuffle", LEAT_ERR_SYNTAX, "before batch"},

@@ -4,6 +4,8 @@
  * after it comes out byte for byte; and the state of something else is refused with the difference. */
 #include "unit/testing.h"
 
+#include "unit/testing_npy.h"
+
 enum { STATES = 200 };
 
 typedef struct source { /* text of a source with its sample operations, and memory for arrays */
@@ -82,7 +84,32 @@ static void check_resume(const source *s, const char *order, int n_epochs) {
     tape_free(&all);
 }
 
+static char cached_text[700];
 static char folder_text[600], record_text[600], stream_text[600], damaged_text[600];
+static char list_text[600], cifar_text[600], fixed_text[600], npy_text[600];
+
+/* The same 23 samples as a table of files with one that is missing, as a file of CIFAR, as records, and as arrays. */
+static void write_more_sources(void) {
+    leat__buf table = {.kind = LEAT_MEM_TOOL}, cifar = {.kind = LEAT_MEM_TOOL};
+    char row[100];
+    for (int i = 0; i < 23; i++) {
+        const int n = snprintf(row, sizeof row, "photos/%d/%s%02d.png,%s\n", i / 10, i == 9 ? "no" : "", i,
+                               i % 3 ? "a" : "b");
+        assert_true(leat__buf_append(&table, row, (size_t)n));
+        uint8_t picture[3073] = {(uint8_t)(i % 10)};
+        for (int k = 1; k < 3073; k++) picture[k] = (uint8_t)(i * 7 + k);
+        assert_true(leat__buf_append(&cifar, picture, sizeof picture));
+    }
+    leat__buf npy = make_npy(pixels, 4, (int64_t[]){23, 4, 5, 3}), npz = make_npz("image.npy", &npy);
+    write_buf(in_dir("list.csv"), &table);
+    write_buf(in_dir("cifar.bin"), &cifar);
+    write_buf(in_dir("image.npz"), &npz);
+    snprintf(list_text, sizeof list_text, "options on_error=skip | list %s | decode | random_brightness 0.3",
+             in_dir("list.csv"));
+    snprintf(cifar_text, sizeof cifar_text, "cifar %s | random_flip_left_right", in_dir("cifar.bin"));
+    snprintf(fixed_text, sizeof fixed_text, "fixed %s bytes=3073", in_dir("cifar.bin"));
+    snprintf(npy_text, sizeof npy_text, "npy %s | random_flip_up_down", in_dir("image.npz"));
+}
 
 static int begin_state(void **state) {
     if (begin_files(state) != 0) return -1;
@@ -101,10 +128,13 @@ static int begin_state(void **state) {
     write_file(in_dir("a.tfrecord"), shard.data, shard.size);
     write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
     write_deflated(in_dir("bad.gz"), &bad, GZIP_BITS);
+    write_more_sources();
     static const char parse[] =
         "parse image:bytes label:int64 row:float[4] | decode_raw u8 | reshape 2 2 3 | random_brightness 0.4";
     snprintf(folder_text, sizeof folder_text,
              "folder %s | decode | random_flip_left_right | random_brightness 0.3", in_dir("photos"));
+    snprintf(cached_text, sizeof cached_text, "folder %s | decode | cache %s | random_flip_left_right",
+             in_dir("photos"), in_dir("kept"));
     snprintf(record_text, sizeof record_text, "tfrecord %s | %s", in_dir("a.tfrecord"), parse);
     snprintf(stream_text, sizeof stream_text, "tfrecord %s | %s", in_dir("a.gz"), parse);
     snprintf(damaged_text, sizeof damaged_text, "options on_error=skip | tfrecord %s | %s", in_dir("bad.gz"),
@@ -116,9 +146,16 @@ static const source sources[] = {
     {"arrays", "random_flip_up_down | random_brightness 0.4", true},
     {"synth", "synth 23 6 7 | random_flip_left_right | cast f32 scale=1/255 | random_brightness 0.2", false},
     {"folder", folder_text, false},
+    {"cached on disk", cached_text, false},
+    {"cached, frozen, in part",
+     "synth 23 6 7 | random_brightness 0.4 | cache freeze=true max=2k | random_flip_left_right", false},
     {"tfrecord", record_text, false},
     {"stream", stream_text, false},
     {"damaged stream", damaged_text, false},
+    {"list", list_text, false},
+    {"cifar", cifar_text, false},
+    {"fixed", fixed_text, false},
+    {"npy", npy_text, false},
 };
 
 static void test_resume(void **state) {
@@ -131,11 +168,35 @@ static void test_resume(void **state) {
         "shard 1/2 | shuffle 5 | batch 3 | repeat 2",
         "take 40 | repeat 3 | skip 25 | batch 4 | prefetch 2",
         "shuffle 5 | batch 4 | skip 1 | take 3",
+        "shuffle 7 | batch 4 pad_remainder=true",
+        "batch 5 | repeat 2 | rebatch 4 drop_remainder=true",
     };
     for (size_t i = 0; i < LEAT_COUNT(sources); i++)
         for (size_t k = 0; k < LEAT_COUNT(orders); k++) check_resume(&sources[i], orders[k], k % 2 ? 2 : 1);
     check_resume(&sources[1], "shuffle | batch 4", 3);
     check_resume(&sources[2], "shuffle | repeat | batch 4", -1);
+}
+
+/* Verbs that choose samples, on all sources whose samples have one label. */
+static void test_resume_choices(void **state) {
+    (void)state;
+    static const char *const names[] = {"stream", "damaged stream", "arrays",   "synth", "folder",
+                                        "list",   "cached on disk", "tfrecord", "cifar"};
+    enum { STREAMS = 2, FOR_STREAMS = 3 }; /* how many of each, from the first */
+    static const char *const choices[] = {
+        "filter \"label not in 1,4\" | shuffle 6 seed=4 | batch 4",
+        "shuffle 5 | repeat 2 | filter label!=2 | enumerate | batch 5",
+        "split validation by=hash seed=11 fractions=0.4,0.6 | shuffle 4 | batch 3 | repeat 2",
+        "split train by=random seed=2 | shuffle | batch 4",
+        "balance n=30 | batch 4",
+        "oversample | shuffle 9 | take 50 | batch 5",
+        "filter label!=3 | rejection_resample | repeat 2 | batch 4 drop_remainder=true",
+        "label_map 0=1 default=0 | balance weights=1,3 | skip 3 | batch 4",
+    };
+    for (size_t n = 0; n < LEAT_COUNT(names); n++)
+        for (size_t i = 0; i < LEAT_COUNT(sources); i++)
+            for (size_t k = 0; k < (n < STREAMS ? FOR_STREAMS : LEAT_COUNT(choices)); k++)
+                if (strcmp(sources[i].name, names[n]) == 0) check_resume(&sources[i], choices[k], 2);
 }
 
 /* ---------------------------------------------------------------------------------------- refusals */
@@ -314,6 +375,7 @@ int main(void) {
     alarm(170);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_resume_choices),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_states),
         cmocka_unit_test(test_restore_with_leases),

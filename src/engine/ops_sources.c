@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources that stand in files or in the program: list, cifar, fixed, npy, source. Those that every
+ * pipeline begins with are in ops_order.c. */
+#include <stdio.h>
+
+#include "base/thread.h"
+#include "engine/ops_args.h"
+#include "engine/plan.h"
+
+static int read_separator(const leat__use *use, char *out, leat_error *err) {
+    const char *text = leat__use_arg(use, "separator")->text;
+    *out = strcmp(text, "tab") == 0 ? '\t' : text[0];
+    if (*out && strchr("\"\r\n", *out) == NULL && (*out == '\t' || text[1] == 0)) return 0;
+    return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                           "separator must be one character other than a quote, or the word tab, not '%s'",
+                           text);
+}
+
+static int plan_list(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    leat__list_options options = {
+        .path = leat__use_arg(use, "file")->text,
+        .column = leat__use_arg(use, "path")->text,
+        .label = leat__use_arg(use, "label")->text,
+        .weight = leat__use_arg(use, "weight")->text,
+        .root = leat__use_arg(use, "root")->text,
+        .header = (int)leat__use_arg(use, "header")->i,
+        .check = leat__use_arg(use, "check")->i != 0,
+        .max_bytes = (size_t)leat__use_arg(use, "max_bytes")->i,
+        .nearest = leat__nearest,
+    };
+    LEAT_TRY(read_separator(use, &options.separator, err));
+    return leat__plan_source_take(planner,
+                                  leat__list_open(&planner->plan->source, &options, &planner->open, err));
+}
+
+static int plan_cifar(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    const int kind = leat__use_arg(use, "kind")->i ? 100 : 10;
+    return leat__plan_source_take(
+        planner, leat__cifar_open(&planner->plan->source, files->texts, files->n, kind, err));
+}
+
+static int plan_fixed(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    const leat__fixed_options options = {.patterns = files->texts,
+                                         .n = files->n,
+                                         .bytes = (size_t)leat__use_arg(use, "bytes")->i,
+                                         .header = (uint64_t)leat__use_arg(use, "header")->i,
+                                         .footer = (uint64_t)leat__use_arg(use, "footer")->i};
+    return leat__plan_source_take(planner, leat__fixed_open(&planner->plan->source, &options, err));
+}
+
+static int plan_npy(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    return leat__plan_source_take(planner,
+                                  leat__npy_arrays_open(&planner->plan->source, files->texts, files->n, err));
+}
+
+/* ------------------------------------------------------------------------------------------ callbacks */
+
+static void enter(void *user) {
+    leat__lock(user);
+}
+
+static void leave(void *user) {
+    leat__unlock(user);
+}
+
+static void free_mutex(void *user) {
+    pthread_mutex_destroy(user);
+    leat__free(user);
+}
+
+static int plan_source(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat_source_callbacks *callbacks = planner->spec->callbacks;
+    if (!callbacks)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the samples come from the program: call leat_spec_source");
+    leat__guard guard = {0};
+    if (!callbacks->thread_safe) {
+        leat__mutex *mutex = leat__alloc(LEAT_MEM_PLAN, sizeof *mutex);
+        if (!mutex) return leat__fail_memory(err, sizeof *mutex, "a source");
+        const int rc = leat__mutex_init(mutex, err);
+        if (rc < 0) {
+            leat__free(mutex);
+            return rc;
+        }
+        guard = (leat__guard){.enter = enter, .leave = leave, .free = free_mutex, .user = mutex};
+    }
+    return leat__plan_source_take(planner,
+                                  leat__callback_open(&planner->plan->source, callbacks, &guard, err));
+}
+
+const leat__op leat__ops_sources[] = {
+    {.name = "list",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Files that a CSV table names, one row a sample, with columns of labels and weights.",
+     .like = "pandas flow_from_dataframe of Keras, tf.data.experimental.make_csv_dataset",
+     .plan = plan_list,
+     .arg =
+         {{.name = "file", .kind = LEAT_ARG_TEXT, .help = "the table"},
+          {.name = "path",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "column of the paths, by name or number from 0; else path, file, filename, image or the "
+                   "first"},
+          {.name = "label",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "columns of labels, separated by commas, or none; else label or class, without a header "
+                   "the second"},
+          {.name = "weight",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "column of weights, numbers"},
+          {.name = "root",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "where relative paths begin; else the folder of the table"},
+          {.name = "header",
+           .kind = LEAT_ARG_WORD,
+           .fallback = "auto",
+           .words = "auto|true|false",
+           .named = true,
+           .help =
+               "whether the first row holds names; auto: if columns are named, or its path is no file name"},
+          {.name = "separator",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = ",",
+           .named = true,
+           .help = "of cells: one character, or tab"},
+          {.name = "check",
+           .kind = LEAT_ARG_BOOL,
+           .fallback = "false",
+           .named = true,
+           .help = "look for every file when the pipeline is opened"},
+          {.name = "max_bytes",
+           .kind = LEAT_ARG_INT,
+           .fallback = "0",
+           .max = 256 << 20,
+           .named = true,
+           .help =
+               "bytes of the largest file, when undecoded bytes go into the batch; check=true finds out"}}},
+    {.name = "cifar",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Binary files of CIFAR-10 or CIFAR-100: pictures of 32x32x3 bytes with one or two labels.",
+     .like = "keras.datasets.cifar10, torchvision CIFAR10",
+     .plan = plan_cifar,
+     .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns such as data_batch_*.bin"},
+             {.name = "kind",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "10",
+              .words = "10|100",
+              .named = true,
+              .help = "10: label; 100: coarse and fine"}}},
+    {.name = "fixed",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Records of one length in files, between a header and a footer.",
+     .like = "tf.data.FixedLengthRecordDataset",
+     .plan = plan_fixed,
+     .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns"},
+             {.name = "bytes",
+              .kind = LEAT_ARG_INT,
+              .min = 1,
+              .max = 256 << 20,
+              .named = true,
+              .help = "of a record"},
+             {.name = "header",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e18,
+              .named = true,
+              .help = "bytes at the beginning of each file that are no records"},
+             {.name = "footer",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e18,
+              .named = true,
+              .help = "bytes at its end"}}},
+    {.name = "npy",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Slices along axis 0 of arrays in .npy and .npz files; each array is a field.",
+     .like = "numpy.load with tf.data.Dataset.from_tensor_slices",
+     .plan = plan_npy,
+     .arg = {{.name = "files",
+              .kind = LEAT_ARG_TEXTS,
+              .pairs = true,
+              .help = "such as image=x.npy label=y.npy, data.npz, or image=data.npz:x"}}},
+    {.name = "source",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.",
+     .like = "torch.utils.data.Dataset, tf.data.Dataset.from_generator",
+     .plan = plan_source},
+    {0},
+};

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix: threads x prefetch x batch x source x instruction set x restart x world.
+
+Every text has one plain run: one thread, plain C, one process. Then the same text is run in other settings, a fixed
+random choice of all combinations, and each of its samples must have the same bytes at the same place of the epoch.
+With several ranks their parts are put together; with restarts a run is stopped and gone on with in other settings.
+"""
+import json
+import os
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tfrecord
+from conftest import ROOT, paint
+from PIL import Image
+
+LEAT = os.environ.get("LEAT", str(ROOT / "build/release/cli/leat"))
+SETTINGS = {"threads": [1, 2, 3, 8], "prefetch": ["", "prefetch 1", "prefetch 7"], "batch": [12, 24], "world": [1, 1, 2, 3, 4],
+            "mask": [None, "0", "1", "3"], "stop": [None, None, 1, 2, 3]}
+RUNS_OF_EACH = 14
+AUGMENT = "random_flip_left_right | random_brightness 0.2 | cast f32 scale=1/255"
+PARSE = "parse image:bytes label:int64 | decode_raw u8 | reshape 6 7 3"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("matrix")
+    rows, examples = [], []
+    for number in range(47):
+        name = ("ant", "bee", "cat")[number % 3]
+        pixels = paint(20, 21, number)
+        for kind, extension in (("photos", (".jpg", ".png")[number % 2]), ("masks", ".png")):
+            (folder / kind / name).mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels if kind == "photos" else pixels[..., 0] // 64).save(folder / kind / name / f"{number:02}{extension}")
+        rows.append(f"photos/{name}/{number:02}{('.jpg', '.png')[number % 2]},{number % 4}")
+        examples.append({"image": paint(6, 7, number).tobytes(), "label": number % 5})
+    (folder / "list.csv").write_text("path,label\n" + "\n".join(rows) + "\n")
+    for shard, (begin, end) in enumerate(((0, 9), (9, 30), (30, 47))):
+        bytes_ = b"".join(tfrecord.record(tfrecord.example(e)) for e in examples[begin:end])
+        (folder / f"a-{shard}.tfrecord").write_bytes(bytes_)
+        (folder / f"a-{shard}.gz").write_bytes(tfrecord.compress(bytes_, "gzip"))
+    numbers = numpy.random.RandomState(1)
+    (folder / "cifar.bin").write_bytes(b"".join(bytes([i % 10]) + numbers.bytes(3072) for i in range(47)))
+    numpy.save(folder / "x.npy", numbers.randint(0, 255, (47, 6, 7, 3), "uint8"))
+    numpy.save(folder / "y.npy", numpy.arange(47) % 6)
+    return folder
+
+
+TEXTS = {
+    "synth": f"synth 47 9 8 | shuffle seed=3 | {AUGMENT}",
+    "folder": f"folder photos | shuffle | decode | random_resized_crop 8 | {AUGMENT}",
+    "list": f"list list.csv | shuffle 10 | decode | random_crop 7 | {AUGMENT} | one_hot label 4",
+    "tfrecord": f"tfrecord a-*.tfrecord | {PARSE} | shuffle reshuffle=false | {AUGMENT}",
+    "stream": f"tfrecord a-*.gz | shuffle 8 | {PARSE} | {AUGMENT}",
+    "cifar": "cifar cifar.bin | random_crop 32 padding=4 | random_contrast 0.5 1.5",
+    "fixed": "fixed cifar.bin bytes=3073 | shuffle | decode_raw record u8",
+    "npy": f"npy image=x.npy label=y.npy | shuffle | {AUGMENT}",
+    "take, skip, shard": f"synth 99 5 6 | skip 5 | shard 1/2 | shuffle | take 41 | {AUGMENT}",
+    "repeat": f"npy image=x.npy label=y.npy | shuffle | repeat 2 | {AUGMENT}",
+    "filter": f"folder photos | filter 'label != bee' | shuffle | decode | resize 6 7 | {AUGMENT}",
+    "split": f"folder photos | split train seed=4 stratify=true | shuffle | decode | random_crop 7 | {AUGMENT}",
+    "balance": f"tfrecord a-*.tfrecord | {PARSE} | balance | {AUGMENT}",
+    "oversample": f"tfrecord a-*.tfrecord | {PARSE} | oversample | shuffle | {AUGMENT}",
+    "rejection_resample": f"tfrecord a-*.tfrecord | {PARSE} | rejection_resample | {AUGMENT}",
+    "enumerate, label_map": f"folder photos | enumerate | label_map 'ant=2,bee=0,cat=1' | shuffle | decode | resize 5 5 | {AUGMENT}",
+    "cache": f"folder photos | shuffle | decode | resize 9 9 method=nearest | cache | {AUGMENT}",
+    "frozen cache": f"folder photos | shuffle | decode | random_crop 9 | cache freeze=true kept | {AUGMENT}",
+    "warp": "synth 47 16 16 | shuffle | rand_augment | random_rotation 0.2 | random_zoom 0.3",
+    "bad samples": f"options on_error=skip | tfrecord a-*.tfrecord | {PARSE} | filter label!=1 | shuffle | {AUGMENT}",
+}
+# Made by programs, not by texts; tests/unit/test_state.c has them.
+BY_PROGRAM = {"arrays", "source", "map"}
+
+
+def run(data: Path, text: str, threads: int, mask: str | None, *words) -> list[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(data / "cache")}
+    environment.pop("LEAT_CPU_MASK", None)
+    if mask is not None:
+        environment["LEAT_CPU_MASK"] = mask
+    done = subprocess.run([LEAT, "run", text, "--sink", "samples", "--epochs", "2", "--quiet", "--threads", str(threads),
+                           *map(str, words)], capture_output=True, text=True, cwd=data, env=environment, timeout=120)
+    assert done.returncode == 0, f"{text}\n{done.stderr}"
+    return done.stdout.splitlines()
+
+
+def in_setting(data: Path, text: str, number: int, setting: dict, tmp_path: Path) -> list[str]:
+    """All ranks together; gone on with in other numbers of threads after a stop."""
+    lines, world = [], setting["world"]
+    whole = f"{text} | batch {setting['batch'] // world} {'| ' if setting['prefetch'] else ''}{setting['prefetch']}"
+    for rank in range(world):
+        words = ["--rank", f"{rank}/{world}"] if world > 1 else []
+        if setting["stop"]:
+            words += ["--state", tmp_path / f"{number}-{rank}"]
+            lines += run(data, whole, setting["threads"], setting["mask"], *words, "--batches", setting["stop"])
+        lines += run(data, whole, setting["threads"] % 3 + 1, setting["mask"], *words)
+    return lines
+
+
+def places(lines: list[str]) -> dict:
+    found = {}
+    for line in lines:
+        place, rest = line.split(" ", 1)
+        assert place not in found, f"{place} comes twice"
+        found[place] = rest
+    return found
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_same_bytes_in_every_setting(data, name, tmp_path):
+    text = TEXTS[name]
+    want = places(run(data, f"{text} | batch 12", 1, "0"))
+    assert len(want) > 40
+    draw = random.Random(name)
+    for number in range(RUNS_OF_EACH):
+        setting = {key: draw.choice(values) for key, values in SETTINGS.items()}
+        got = places(in_setting(data, text, number, setting, tmp_path))
+        assert got == want, f"{text}: {setting}"
+
+
+def test_at_least_300_runs():
+    runs = len(TEXTS)
+    for name in TEXTS:
+        draw = random.Random(name)
+        for _ in range(RUNS_OF_EACH):
+            setting = {key: draw.choice(values) for key, values in SETTINGS.items()}
+            runs += setting["world"] * (2 if setting["stop"] else 1)
+    assert runs >= 300
+
+
+def test_every_source_and_verb_is_in_the_matrix():
+    ops = json.loads(subprocess.run([LEAT, "ops", "--json"], capture_output=True, text=True, check=True).stdout)
+    there = {word for text in TEXTS.values() for word in re.findall(r"(?:^|\| )(\w+)", text)}
+    wanted = {op["name"] for op in ops if op["kind"] in ("source", "order")}
+    assert wanted - there - BY_PROGRAM == set()

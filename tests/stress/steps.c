@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: timeout=180 */
+/* For every source and every verb: a run of 64 steps is saved at each step, gone on with from each of the states, and the
+ * whole tail compared. The states of the last text of a source are tried on the next one too, which must refuse them. */
+#include "unit/testing.h"
+
+#include "engine/ops.h"
+#include "unit/testing_npy.h"
+
+enum { STEPS = 64, N = 100 };
+
+static int begin(void **state) {
+    if (begin_files(state) != 0) return -1;
+    make_dir(in_dir("photos"));
+    FILE *table = fopen(in_dir("list.csv"), "w");
+    assert_non_null(table);
+    fprintf(table, "path,label\n");
+    leat__buf all = {0}, shard = {0};
+    for (int i = 0; i < N; i++) {
+        make_dir(in_dir("photos/%d", i % 3));
+        write_png(in_dir("photos/%d/%d.png", i % 3, i), 4 + i % 2, 5, (unsigned)i);
+        fprintf(table, "photos/%d/%d.png,%d\n", i % 3, i, i % 4);
+        add_sample(&all, i % 5, 12);
+        add_sample(&shard, i % 5, 12);
+        if (i % 40 == 39 || i == N - 1) {
+            write_file(in_dir("a-%d.tfrecord", i / 40), shard.data, shard.size);
+            leat__buf packed = deflated(shard.data, shard.size, i % 80 == 39 ? GZIP_BITS : ZLIB_BITS);
+            write_buf(in_dir("a-%d.gz", i / 40), &packed);
+            shard.size = 0;
+        }
+    }
+    fclose(table);
+    leat__buf_free(&shard);
+    write_buf(in_dir("all.tfrecord"), &all);
+    static uint8_t raw[N][3073];
+    leat__rng rng = leat__rng_at(5, 0, 0, 0);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 3073; k++) raw[i][k] = (uint8_t)leat__rng_below(&rng, k ? 256 : 10);
+    write_file(in_dir("raw.bin"), raw, sizeof raw);
+    leat__buf npy = make_npy(raw, 4, (int64_t[]){N, 4, 4, 3});
+    write_buf(in_dir("x.npy"), &npy);
+    return chdir(test_dir);
+}
+
+#define PARSE "parse image:bytes label:int64 | decode_raw u8 | reshape 2 2 3"
+#define RECORDS "tfrecord a-*.tfrecord | " PARSE
+#define STREAM "tfrecord a-*.gz | " PARSE
+
+/* Every operation of the kinds source, order and batch stands here; test_nothing_is_left_out looks. */
+static const char *const texts[] = {
+    "synth 100 4 4 | shuffle seed=2 | random_brightness 0.3 | batch 3",
+    "synth 100 4 4 | shuffle window=9 | batch 2 | prefetch 3",
+    "synth 100 4 4 | shuffle reshuffle=false | skip 3 | shard 1/2 | take 40 | repeat | batch 3",
+    "folder photos | shuffle | decode | random_crop 3 | batch 3",
+    "list list.csv | shuffle | decode | random_crop 3 | batch 2",
+    "cifar raw.bin | shuffle | random_crop 8 | batch 2",
+    "fixed raw.bin bytes=3073 | shuffle | decode_raw record u8 | batch 3",
+    "npy image=x.npy | shuffle | random_flip_left_right | batch 2",
+    "arrays | shuffle | batch 3",
+    "source | shuffle | filter callback=even | map twice:i64 callback=twice | batch 1",
+    RECORDS " | shuffle | random_brightness 0.1 | batch 2",
+    STREAM " | shuffle 7 | random_brightness 0.1 | batch 3",
+    STREAM " | filter label!=2 | skip 2 | shard 0/2 | take 30 | repeat 3 | batch 2",
+    STREAM " | filter callback=even | map twice:i64 callback=twice | batch 1",
+    RECORDS " | filter 'label in 1,2,4' | shuffle | batch 2",
+    RECORDS " | split train fractions=0.7,0.3 | shuffle | batch 2",
+    RECORDS " | balance | batch 3",
+    RECORDS " | oversample | shuffle | batch 3",
+    RECORDS " | rejection_resample | batch 2",
+    RECORDS " | enumerate | label_map 0=3,3=0 default=7 | shuffle | batch 2",
+    RECORDS " | shuffle | cache | random_brightness 0.2 | batch 2",
+    "folder photos | shuffle | decode | random_crop 3 | cache kept freeze=true | batch 2",
+    "folder photos | shuffle | decode | padded_batch 3 max=image:5x5x3",
+    "synth 100 4 4 | batch 6 | unbatch | batch 2",
+    "synth 100 4 4 | shuffle | batch 10 | rebatch 3",
+    "synth 100 4 4 | shuffle | batch 2 | skip 1 | take 40 | repeat 2",
+    "synth 100 4 4 | shuffle | cast f32 | one_hot label 10 | batch 4 | mixup group=4",
+    "synth 100 4 4 | shuffle | cast f32 | one_hot label 10 | batch 4 | cutmix group=4",
+    "synth 100 4 4 | shard auto | shuffle | batch 3 pad_remainder=true",
+    "options seed=3 | synth 100 4 4 | shuffle | random_flip_up_down | batch 2",
+};
+
+static int32_t numbers[N][4];
+
+static int read_row(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
+    (void)user, (void)err;
+    out[0].data = numbers[i];
+    return 0;
+}
+
+static int is_even(void *user, const leat_tensor *fields, int n, uint64_t sample, leat_error *err) {
+    (void)user, (void)fields, (void)n, (void)err;
+    return sample % 2 == 0;
+}
+
+static int make_twice(void *user, const leat_tensor *in, int n_in, const leat_tensor *out, int n_out,
+                      uint64_t sample, leat_error *err) {
+    (void)user, (void)in, (void)n_in, (void)n_out, (void)err;
+    *(int64_t *)out->data = (int64_t)sample * 2;
+    return 0;
+}
+
+static leat_pipeline *open_text(const char *text, int turn) {
+    leat_spec *spec = leat_spec_new(NULL);
+    const char *rest = text;
+    if (strncmp(text, "arrays | ", 9) == 0) {
+        const leat_tensor row = {"x", numbers, LEAT_DTYPE_I32, 2, {N, 4}, {0}, NULL};
+        leat_spec_arrays(spec, &row, 1);
+        rest += 9;
+    } else if (strncmp(text, "source | ", 9) == 0) {
+        const leat_field row = {"x", LEAT_DTYPE_I32, 1, {4}, 0};
+        const leat_source_callbacks rows = {.n = N, .n_fields = 1, .field = &row, .read_at = read_row};
+        leat_spec_source(spec, &rows);
+        rest += 9;
+    }
+    leat_spec_add(spec, rest);
+    leat_spec_filter(spec, "even", is_even, NULL, 1);
+    leat_spec_map(spec, "twice", make_twice, NULL, 1);
+    return open_spec(spec, &(leat_config){.n_threads = 1 + turn % 4,
+                                          .n_slots = turn % 3 ? 0 : 2 + turn % 5,
+                                          .n_epochs = 4,
+                                          .synchronous = turn % 5 == 4});
+}
+
+/* A tail of b, from step `from` of a on, up to the last step of a. */
+static void same_rest(const tape *a, int from, const tape *b, const char *text) {
+    if (b->n_batches != a->n_batches - from)
+        fail_msg("%s: restored at step %d there are %d batches, not %d: %s", text, from, b->n_batches,
+                 a->n_batches - from, b->message);
+    for (int i = 0; i < b->n_batches; i++)
+        if (a->digest[from + i] != b->digest[i])
+            fail_msg("%s: restored at step %d, step %d differs", text, from, from + i);
+}
+
+static void every_step(const char *text) {
+    char(*saved)[1024] = calloc(STEPS, sizeof *saved);
+    leat_pipeline *feed = open_text(text, 0);
+    tape whole = {0};
+    for (int step = 0; step < STEPS; step++) {
+        leat_batch b;
+        leat_error err;
+        if (leat_pipeline_state(feed, saved[step], sizeof saved[step], &err) < 0)
+            fail_msg("%s: %s", text, err.message);
+        const int rc = leat_pipeline_next(feed, &b, &err);
+        if (rc != 0) fail_msg("%s: no %d steps: %s", text, STEPS, rc < 0 ? err.message : "too few samples");
+        tape_add(&whole, &b);
+        leat_batch_release(&b);
+    }
+    leat_pipeline_close(&feed);
+    /* Forwards and backwards in one pipeline, and now and then in a new one. */
+    for (int k = 0; k < STEPS; k++) {
+        const int step = k % 2 ? STEPS - k : k;
+        leat_error err;
+        if (k % 8 == 0) {
+            leat_pipeline_close(&feed);
+            feed = open_text(text, 1 + k / 8);
+        }
+        if (leat_pipeline_restore(feed, saved[step], &err) != 0) fail_msg("%s: %s", text, err.message);
+        tape rest = record(feed, STEPS - step);
+        same_rest(&whole, step, &rest, text);
+        tape_free(&rest);
+    }
+    leat_pipeline_close(&feed);
+    tape_free(&whole);
+    free(saved);
+}
+
+static void test_every_step(void **state) {
+    (void)state;
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 4; k++) numbers[i][k] = i * 10 + k;
+    for (size_t i = 0; i < LEAT_COUNT(texts); i++) every_step(texts[i]);
+}
+
+/* A state says whose it is: the text behind the first one in the list never takes it. */
+static void test_others_refuse(void **state) {
+    (void)state;
+    char saved[1024];
+    for (size_t i = 0; i < LEAT_COUNT(texts); i++) {
+        leat_pipeline *feed = open_text(texts[i], 0);
+        leat_error err;
+        if (i > 0) {
+            if (leat_pipeline_restore(feed, saved, &err) != LEAT_ERR_STATE)
+                fail_msg("%s takes the state of %s", texts[i], texts[i - 1]);
+            assert_null(strchr(err.message, '\n'));
+        }
+        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+        leat_pipeline_close(&feed);
+    }
+}
+
+static bool stands_in(const char *text, const char *name) {
+    const size_t n = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at++)
+        if ((at == text || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) return true;
+    return false;
+}
+
+static void test_nothing_is_left_out(void **state) {
+    (void)state;
+    const leat__op *op;
+    for (size_t i = 0; (op = leat__op_at(i)); i++) {
+        if (op->kind != LEAT_OP_SOURCE && op->kind != LEAT_OP_ORDER && op->kind != LEAT_OP_BATCH) continue;
+        bool found = false;
+        for (size_t k = 0; k < LEAT_COUNT(texts); k++) found |= stands_in(texts[k], op->name);
+        if (!found) fail_msg("no text has %s: write one", op->name);
+    }
+}
+
+int main(void) {
+    alarm(170);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_is_left_out),
+        cmocka_unit_test(test_every_step),
+        cmocka_unit_test(test_others_refuse),
+    };
+    return cmocka_run_group_tests_name("steps", tests, begin, end_files);
+}
