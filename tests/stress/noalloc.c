@@ -63,22 +63,35 @@ static void count_epochs(leat_pipeline *feed, int count[EPOCHS + 1], uint64_t ma
     mapped[epoch] = memory_held();
 }
 
-static void check(leat_spec *spec, int threads) {
-    char text[600];
-    leat_spec_text(spec, text, sizeof text);
-    leat_pipeline *feed = open_spec(spec, &(leat_config){.n_threads = threads,
-                                                         .synchronous = threads == 0,
-                                                         .n_epochs = EPOCHS,
-                                                         .no_side_files = 1,
-                                                         .params = threads % 2});
-    int count[EPOCHS + 1] = {0};
+static bool quiet_after_first(const leat_spec *spec, int threads, int count[EPOCHS + 1]) {
+    const leat_config config = {.n_threads = threads,
+                                .synchronous = threads == 0,
+                                .n_epochs = EPOCHS,
+                                .no_side_files = 1,
+                                .params = threads % 2};
+    leat_pipeline *feed;
+    leat_error err;
+    if (leat_pipeline_open(&feed, spec, &config, &err) != 0) fail_msg("%s", err.message);
     uint64_t mapped[EPOCHS + 1] = {0};
+    memset(count, 0, (EPOCHS + 1) * sizeof *count);
     count_epochs(feed, count, mapped);
     leat_pipeline_close(&feed);
-    for (int e = 1; e < EPOCHS; e++)
-        if (count[e] || mapped[e] != mapped[1])
-            fail_msg("%s with %d threads: allocations by epoch %d %d %d %d %d %d", text, threads, count[0],
-                     count[1], count[2], count[3], count[4], count[5]);
+    bool quiet = true;
+    for (int e = 1; e < EPOCHS; e++) quiet &= !count[e] && mapped[e] == mapped[1];
+    return quiet;
+}
+
+/* A busy machine may leave a worker no moment to make ready; three times in a row it does not. */
+static void check(leat_spec *spec, int threads) {
+    char text[600];
+    int count[EPOCHS + 1];
+    bool quiet = false;
+    leat_spec_text(spec, text, sizeof text);
+    for (int turn = 0; turn < 3 && !quiet; turn++) quiet = quiet_after_first(spec, threads, count);
+    leat_spec_free(&spec);
+    if (quiet) return;
+    fail_msg("%s with %d threads: allocations by epoch %d %d %d %d %d %d", text, threads, count[0], count[1],
+             count[2], count[3], count[4], count[5]);
 }
 
 static void test_counter(void **state) {
