@@ -509,11 +509,7 @@ static void test_params_cut(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        int code;
-        const char *part;
-    } wrong[] = {
+    static const refusal wrong[] = {
         {"synth | mixup", LEAT_ERR_SYNTAX, "after batch"},
         {"synth | batch 32 | mixup", LEAT_ERR_TYPE, "write one_hot label N before batch"},
         {"synth | one_hot label 10 | batch 24 | mixup", LEAT_ERR_ARGUMENT, "group=12, or batch 32"},
@@ -538,8 +534,7 @@ static void test_refusals(void **state) {
         {"synth | one_hot 4 smoothing=2", LEAT_ERR_ARGUMENT, "smoothing"},
         {"synth | one_hot lebel 4", LEAT_ERR_NOT_FOUND, "did you mean 'label'"},
     };
-    for (size_t i = 0; i < LEAT_COUNT(wrong); i++)
-        refuse_spec(spec_of("%s", wrong[i].text), NULL, wrong[i].code, wrong[i].part);
+    refuse_all(wrong, LEAT_COUNT(wrong));
     tape t = record_spec(spec_of("synth 10 4 4 classes=10 | one_hot 5 | batch 10"), NULL);
     assert_int_equal(t.rc, LEAT_ERR_LIMIT);
     assert_non_null(strstr(t.message, "label 5"));

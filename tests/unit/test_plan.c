@@ -5,17 +5,9 @@
 
 /* ---------------------------------------------------------------------------------------- refusals */
 
-static void refuse(const char *text, int code, const char *part) {
-    refuse_spec(spec_of("%s", text), NULL, code, part);
-}
-
 static void test_refusals(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        int code;
-        const char *part;
-    } cases[] = {
+    static const refusal cases[] = {
         {"batch 4", LEAT_ERR_SYNTAX, "begins with a source"},
         {"resize 4 | synth", LEAT_ERR_SYNTAX, "begins with a source"},
         {"synth | synth", LEAT_ERR_SYNTAX, "one source"},
@@ -74,7 +66,7 @@ static void test_refusals(void **state) {
         {"folder /nowhere/at/all | decode", LEAT_ERR_NOT_FOUND, "/nowhere/at/all"},
         {"tfrecord /nowhere/*.tfrecord", LEAT_ERR_NOT_FOUND, "no file matches"},
     };
-    for (size_t i = 0; i < LEAT_COUNT(cases); i++) refuse(cases[i].text, cases[i].code, cases[i].part);
+    refuse_all(cases, LEAT_COUNT(cases));
     refuse_spec(spec_of("synth | batch 2"), &(leat_config){.on_error = 7}, LEAT_ERR_ARGUMENT, "on_error");
     refuse_spec(spec_of("synth | batch 2"), &(leat_config){.memory_max_bytes = 1000}, LEAT_ERR_MEMORY,
                 "budget");

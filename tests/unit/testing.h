@@ -277,6 +277,17 @@ static void refuse_spec(leat_spec *spec, const leat_config *config, int code, co
     leat_spec_free(&spec);
 }
 
+typedef struct refusal { /* a text that cannot be opened, and what the message must say */
+    const char *text;
+    int code;
+    const char *part;
+} refusal;
+
+static void refuse_all(const refusal *cases, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        refuse_spec(spec_of("%s", cases[i].text), NULL, cases[i].code, cases[i].part);
+}
+
 typedef struct tape {  /* what a pipeline handed over */
     int n_batches, rc; /* rc: how it ended */
     uint64_t *digest;  /* of each batch: numbers, shapes, bytes, offsets */
