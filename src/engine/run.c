@@ -369,7 +369,7 @@ static int run_question(leat__tools *tools, const leat__where *at, leat_error *e
     if (at->record) tools->value[0] = *at->record;
     else if (!tools->known)
         LEAT_TRY(source->class->read(source, &tools->reader, at->sample, tools->value, err));
-    for (int i = 0; tools->known >> i; i++)
+    for (int i = 0; i < source->n_fields; i++)
         if (tools->known >> i & 1)
             source->class->known(source, at->sample, i, &tools->value[i], &tools->told[i]);
     return run_range(tools, at, 0, tools->plan->n_steps, err);
