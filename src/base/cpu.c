@@ -88,7 +88,15 @@ int leat__cpu_share(int local) {
     return LEAT_MAX(LEAT_MIN(own, machine / local), 1);
 }
 
+/* The kernel's figure for the last cache is the one that these cores share. The C library's, asked for next, is that of the
+ * whole chip on some processors: eight times as much on one whose cores share a cache by eights. */
 size_t leat__cpu_cache_bytes(void) {
+    for (int level = 3; level >= 2; level--) {
+        char path[64];
+        long long kib[2] = {0, 0};
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
+        if (read_numbers(path, kib) >= 1 && kib[0] > 0) return (size_t)kib[0] * 1024; /* "32768K" */
+    }
     static const int levels[] = {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE};
     for (size_t i = 0; i < LEAT_COUNT(levels); i++) {
         const long bytes = sysconf(levels[i]);
