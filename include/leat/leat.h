@@ -270,7 +270,9 @@ typedef struct leat_pipeline leat_pipeline; /* doing it: threads, memory, positi
  * mistake is remembered and told by leat_pipeline_open (or leat_spec_error). NULL only without memory.
  * The caller frees it. Not for two threads at once; afterwards any number of pipelines may read it. */
 LEAT_API leat_spec *leat_spec_new(const char *text);
-/* Adds one or more operations: leat_spec_add(spec, "resize 224 224"). The text is copied. */
+/* Adds one or more operations: leat_spec_add(spec, "resize 224 224"). The text is copied. Data sets that are combined are
+ * texts in quotes inside of it: leat_spec_add(spec, "zip image='folder images' mask='folder masks'"); a path that holds
+ * one kind of quote, or is two texts deep, wants the other kind around it. */
 LEAT_API void leat_spec_add(leat_spec *spec, const char *text);
 /* A source of slices along axis 0 of the caller's arrays, as tf.data's from_tensor_slices: must be the first
  * operation. The n descriptions are copied, the memory is not: it must outlive every pipeline on this spec and

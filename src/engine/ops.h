@@ -60,7 +60,7 @@ typedef struct leat__arg_value {
     const char *text; /* as written, without quotes                            */
     int column;       /* of its first character in the text, behind a quote; 0 = not given */
     const char **texts;
-    int64_t *ints;
+    int64_t *ints; /* INTS; of TEXTS the column of each, behind a quote and the name of a pair */
     int n;
 } leat__arg_value;
 
@@ -74,7 +74,7 @@ struct leat__use { /* an operation as it stands in a spec */
 /* The families; each ends with a row without a name. */
 extern const leat__op leat__ops_order[], leat__ops_fields[], leat__ops_image[], leat__ops_crop[],
     leat__ops_batch[];
-extern const leat__op leat__ops_sources[];
+extern const leat__op leat__ops_sources[], leat__ops_combine[], leat__ops_interleave[];
 extern const leat__op leat__ops_batching[];
 extern const leat__op leat__ops_mix[];
 extern const leat__op leat__ops_select[], leat__ops_split[], leat__ops_labels[];
@@ -100,5 +100,8 @@ int leat__dtype_find(const char *name, size_t n); /* -1 if there is none */
 /* Readers of a number's text, free of locale: the whole text must be one. */
 bool leat__parse_int(const char *text, int64_t *out);   /* with KiB, MiB, GiB, k, M */
 bool leat__parse_number(const char *text, double *out); /* with a/b                 */
+/* The next number of a list such as "0.8,0.2": false at its end, or where there is none; then part holds what is there
+ * instead, and is empty at the end. */
+bool leat__next_number(const char **at, double *out, char part[64]);
 
 #endif

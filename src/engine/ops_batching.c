@@ -33,13 +33,6 @@ static int plan_padded_batch(leat__planner *planner, const leat__use *use, leat_
 
 /* ------------------------------------------------------------------------------------ batches undone */
 
-static int add_verb(leat__planner *planner, leat__order_verb verb, leat_error *err) {
-    leat__order *order = &planner->plan->order;
-    LEAT_TRY(leat__order_add(order, verb, err));
-    leat__order_set_source(order, order->length[0]);
-    return 0;
-}
-
 static bool endless(const leat__order *order) {
     for (int i = 0; i < order->n_verbs; i++)
         if (order->verb[i].kind == LEAT_ORDER_REPEAT && order->verb[i].count == LEAT_ENDLESS) return true;
@@ -68,12 +61,14 @@ static int undo_batch(leat__planner *planner, const leat__use *use, leat_error *
             "how many samples a remainder has is not known before compressed files were read: write "
             "drop_remainder=true at the last batch only");
     if (plan->drop_remainder && length != LEAT_ENDLESS && rest > 0)
-        LEAT_TRY(add_verb(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = length - rest}, err));
+        LEAT_TRY(leat__plan_order_add(
+            planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = length - rest}, err));
     if (plan->turns != 1)
-        LEAT_TRY(add_verb(planner,
-                          (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
-                                             .count = plan->turns < 0 ? LEAT_ENDLESS : (uint64_t)plan->turns},
-                          err));
+        LEAT_TRY(leat__plan_order_add(
+            planner,
+            (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
+                               .count = plan->turns < 0 ? LEAT_ENDLESS : (uint64_t)plan->turns},
+            err));
     plan->turns = 1;
     return 0;
 }

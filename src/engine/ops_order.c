@@ -64,7 +64,7 @@ static int plan_arrays(leat__planner *planner, const leat__use *use, leat_error 
                                                              planner->spec->n_arrays, err));
 }
 
-static uint64_t seed_of(const leat__planner *planner, const leat__use *use) {
+uint64_t leat__plan_seed(const leat__planner *planner, const leat__use *use) {
     const leat__arg_value *seed = leat__use_arg(use, "seed");
     return seed->given ? (uint64_t)seed->i : planner->plan->seed;
 }
@@ -77,7 +77,7 @@ static int plan_synth(leat__planner *planner, const leat__use *use, leat_error *
         .width = (int)leat__use_arg(use, "width")->i,
         .channels = (int)leat__use_arg(use, "channels")->i,
         .n_classes = (int)leat__use_arg(use, "classes")->i,
-        .seed = seed_of(planner, use),
+        .seed = leat__plan_seed(planner, use),
     };
     if ((size_t)options.height * (size_t)options.width * (size_t)options.channels > LEAT_RECORD_BYTES_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "a picture of %dx%dx%d has more than %zu bytes",
@@ -85,7 +85,7 @@ static int plan_synth(leat__planner *planner, const leat__use *use, leat_error *
     return leat__plan_source_take(planner, leat__synth_open(&planner->plan->source, &options, err));
 }
 
-static int add_order(leat__planner *planner, leat__order_verb verb, leat_error *err) {
+int leat__plan_order_add(leat__planner *planner, leat__order_verb verb, leat_error *err) {
     leat__order *order = &planner->plan->order;
     LEAT_TRY(leat__order_add(order, verb, err));
     leat__order_set_source(order, order->length[0]);
@@ -96,7 +96,7 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
     leat__order_verb verb = {
         .kind = LEAT_ORDER_SHUFFLE,
         .window = (uint64_t)leat__use_arg(use, "window")->i,
-        .seed = seed_of(planner, use),
+        .seed = leat__plan_seed(planner, use),
         .op = use->number,
         .reshuffle = leat__use_arg(use, "reshuffle")->i != 0,
     };
@@ -113,7 +113,7 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "what has no end cannot be shuffled as a whole: write shuffle before repeat, "
                                "or give it a window");
-    return add_order(planner, verb, err);
+    return leat__plan_order_add(planner, verb, err);
 }
 
 /* take and skip after batch count batches; that is the same as counting their samples, except that batches of a
@@ -135,14 +135,15 @@ static int before_turns(const leat__planner *planner, const leat__use *use, leat
 static int plan_take(leat__planner *planner, const leat__use *use, leat_error *err) {
     LEAT_TRY(before_turns(planner, use, err));
     const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
-    return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = count}, err);
+    return leat__plan_order_add(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = count}, err);
 }
 
 static int plan_skip(leat__planner *planner, const leat__use *use, leat_error *err) {
     LEAT_TRY(before_turns(planner, use, err));
     const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
-    if (count == LEAT_ENDLESS) return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE}, err);
-    return add_order(planner, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = count}, err);
+    if (count == LEAT_ENDLESS)
+        return leat__plan_order_add(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE}, err);
+    return leat__plan_order_add(planner, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = count}, err);
 }
 
 int leat__plan_shard(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -160,7 +161,7 @@ int leat__plan_shard(leat__planner *planner, const leat__use *use, leat_error *e
     if (planner->batched)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "whole batches are not dealt out: write shard before batch");
-    return add_order(
+    return leat__plan_order_add(
         planner,
         (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = (uint64_t)count, .index = (uint64_t)index},
         err);
@@ -170,10 +171,10 @@ static int plan_repeat(leat__planner *planner, const leat__use *use, leat_error 
     const int64_t count = leat__use_arg(use, "count")->i;
     leat__plan *plan = planner->plan;
     if (!planner->batched)
-        return add_order(planner,
-                         (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
-                                            .count = count < 0 ? LEAT_ENDLESS : (uint64_t)count},
-                         err);
+        return leat__plan_order_add(planner,
+                                    (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
+                                                       .count = count < 0 ? LEAT_ENDLESS : (uint64_t)count},
+                                    err);
     /* After batch an epoch ends with its own last batch: repeating is having more epochs. */
     if (count < 0 || plan->turns < 0) plan->turns = -1;
     else if (count > INT32_MAX || __builtin_mul_overflow(plan->turns, (int)count, &plan->turns))

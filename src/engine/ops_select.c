@@ -220,16 +220,13 @@ static int read_weights(const leat__use *use, const char *arg, const leat__class
     double sum = 0;
     for (const char *at = text; *at; n++) {
         char part[64];
-        const size_t length = strcspn(at, ",");
         double x = 0;
-        snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(length, sizeof part - 1), at);
-        if (!leat__parse_number(part, &x) || !(x >= 0) || x > 1e15)
+        if (!leat__next_number(&at, &x, part) || !(x >= 0) || x > 1e15)
             return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                    "%s must be numbers that are not below 0, separated by commas, not '%s'",
                                    arg, part);
         if (n < list->n_classes) out[n] = x;
         sum += x;
-        at += length + (at[length] == ',');
     }
     if (n != list->n_classes)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,

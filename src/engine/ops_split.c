@@ -39,9 +39,7 @@ static int read_fractions(splitting *s, leat_error *err) {
     while (*at) {
         char part[64];
         double x = 0;
-        const size_t length = strcspn(at, ",");
-        snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(length, sizeof part - 1), at);
-        if (s->n_sides == SIDES || !leat__parse_number(part, &x) || !(x >= 0 && x <= 1))
+        if (s->n_sides == SIDES || !leat__next_number(&at, &x, part) || !(x >= 0 && x <= 1))
             return leat__plan_fail(
                 s->use, err, LEAT_ERR_ARGUMENT,
                 "fractions must be two or three numbers from 0 to 1 for train, validation and "
@@ -49,7 +47,6 @@ static int read_fractions(splitting *s, leat_error *err) {
                 text);
         s->fraction[s->n_sides++] = x;
         sum += x;
-        at += length + (at[length] == ',');
     }
     if (s->n_sides < 2) return fail(s, err, "fractions must be two or three numbers, such as 0.8,0.2");
     if (sum > 1 + 1e-9) return fail(s, err, "fractions come to more than 1");

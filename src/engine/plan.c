@@ -135,6 +135,7 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
         for (int k = plan->n_steps - 1; k >= 0; k--) {
             leat__step *step = &plan->step[k];
             if (step->value != out->value) continue;
+            if (step->parts) break;                                    /* other samples come without it */
             if (plan->caching.wanted && k < plan->caching.step) break; /* it goes into the cache first */
             out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT ||
                           step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT ||
@@ -212,15 +213,22 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
+/* What reading takes beyond moving the bytes. */
+static double read_us(const leat__source *source) {
+    double us = 0;
+    for (int i = 0; i < source->n_parts; i++) us = LEAT_MAX(us, read_us(source->part[i]));
+    const char *name = source->class->name;
+    if (strcmp(name, "synth") == 0) us = (double)source->bytes_max / 100;
+    if (strcmp(name, "folder") == 0 || strcmp(name, "list") == 0) us = 30;
+    return us;
+}
+
 /* A task is at least 100 us of work, by a rough estimate that depends on the plan alone. */
 static void size_task(leat__plan *plan) {
-    double us = 0.3 + (double)plan->source->bytes_max / 8000;
+    double us = 0.3 + (double)plan->source->bytes_max / 8000 + read_us(plan->source);
     for (int i = 0; i < plan->n_outputs; i++) us += (double)plan->output[i].stride / 8000;
     for (int i = 0; i < plan->n_steps; i++)
         if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode) us += 500;
-    if (strcmp(plan->source->class->name, "synth") == 0) us += (double)plan->source->bytes_max / 100;
-    if (strcmp(plan->source->class->name, "folder") == 0 || strcmp(plan->source->class->name, "list") == 0)
-        us += 30;
     plan->grain = (int)LEAT_CLAMP(100 / us + 0.5, 1.0, (double)plan->batch);
     if (plan->group) plan->grain = LEAT_ALIGN_UP(plan->grain, plan->group);
 }
@@ -285,9 +293,10 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
             continue;
         }
         leat__batch_use whole;
+        const char *source = planner->source_text ? planner->source_text : use->op->name;
         if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
         fits = fits && (use->op->kind == LEAT_OP_SOURCE
-                            ? leat__buf_append(&plan->text, use->op->name, strlen(use->op->name))
+                            ? leat__buf_append(&plan->text, source, strlen(source))
                             : leat__use_normal(leat__batch_of_world(plan, use, &whole), &plan->text));
     }
     static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */

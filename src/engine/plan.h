@@ -50,10 +50,11 @@ typedef struct leat__parse_feature {
 
 typedef struct leat__step {
     leat__step_kind kind;
-    int stage;  /* LEAT_STAGE_*                                         */
-    int value;  /* which one it works on                                */
-    int output; /* number of the output it writes into, -1 = its own buffer */
-    int column; /* of the operation in the text                         */
+    int stage;      /* LEAT_STAGE_*                                         */
+    int value;      /* which one it works on                                */
+    int output;     /* number of the output it writes into, -1 = its own buffer */
+    int column;     /* of the operation in the text                         */
+    uint64_t parts; /* of a combined source whose samples it is for, by bits; 0 = all */
     union {
         struct {
             int n;
@@ -106,6 +107,7 @@ typedef struct leat__plan {
     leat__source *source;
     leat__stream *stream; /* not NULL: records come one after the other           */
     leat__order order;
+    bool parted; /* some steps are for samples of some parts of the source only */
     int n_filters;
     struct leat__question *filter[LEAT_FILTERS_MAX]; /* of a stream: asked when a record is read */
     int n_values;
@@ -173,6 +175,8 @@ struct leat__planner {
     bool batched;
     const leat__use *padding; /* padded_batch, NULL = none                             */
     bool source_known;
+    const char *source_text; /* what is combined, in its normal form; NULL: a plain source */
+    uint32_t inside;         /* which of the texts inside texts this is, 0 = the whole       */
 };
 
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err);
@@ -195,6 +199,9 @@ int leat__plan_probe(leat__planner *planner, leat_error *err);
 /* For sources, in ops_order.c: there is only one. What opening it returned (rc); its fields become the first values. */
 int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err);
 int leat__plan_source_take(leat__planner *planner, int rc);
+/* The argument `seed`, or that of the pipeline. */
+uint64_t leat__plan_seed(const leat__planner *planner, const leat__use *use);
+int leat__plan_order_add(leat__planner *planner, leat__order_verb verb, leat_error *err);
 
 /* Plan functions that the planner knows by name: neither changes a byte of the samples. */
 int leat__plan_prefetch(leat__planner *, const leat__use *, leat_error *);

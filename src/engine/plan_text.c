@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "engine/plan.h"
+#include "order/branch.h"
 
 typedef struct printer { /* as snprintf: counts what does not fit */
     char *text;
@@ -37,6 +38,17 @@ static void print_shape(printer *p, const leat__output *out) {
     print(p, ")");
 }
 
+static void print_branch(printer *p, const leat__branch *branch) {
+    static const char *const how[] = {"one after the other", "side by side", "mixed"};
+    print(p, "%d parts %s (", branch->n, how[branch->kind]);
+    for (int k = 0; k < branch->n; k++) {
+        const uint64_t n = leat__order_length(&branch->order[k]);
+        if (n == LEAT_ENDLESS) print(p, "%swithout end", k ? ", " : "");
+        else print(p, "%s%" PRIu64, k ? ", " : "", n);
+    }
+    print(p, " samples)");
+}
+
 static void print_order(printer *p, const leat__plan *plan) {
     const leat__order *order = &plan->order;
     print(p, "order     ");
@@ -65,6 +77,10 @@ static void print_order(printer *p, const leat__plan *plan) {
                   leat__balance_block(v->balance));
             if (v->balance->drawn) print(p, ", seed %" PRIu64, v->seed);
             break;
+        case LEAT_ORDER_INTERLEAVE:
+            print(p, "%" PRIu64 " shards in turn, %" PRIu64 " records each", v->count, v->interleave->block);
+            break;
+        case LEAT_ORDER_BRANCH: print_branch(p, v->branch); break;
         }
     }
     if (plan->n_filters) print(p, "%sfiltered while it is read", order->n_verbs ? ", " : "");
@@ -155,6 +171,9 @@ static void print_steps(printer *p, const leat__plan *plan) {
         if (i == plan->caching.step) print_cache(p, plan);
         const leat__step *step = &plan->step[i];
         print(p, "%-10s", leat_stage_name(step->stage));
+        for (int k = 0, n = 0; step->parts && k < LEAT_PARTS_MAX; k++)
+            if (step->parts >> k & 1) print(p, "%s%d", n++ ? ", " : "part ", k + 1);
+        if (step->parts) print(p, ": ");
         switch (step->kind) {
         case LEAT_STEP_PARSE:
             print(p, "tf.train.Example:");

@@ -30,7 +30,8 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
     /* Of samples that were chosen the first is asked, since others may have other shapes. */
     int chosen = 0;
     for (int i = 0; i < plan->order.n_verbs; i++)
-        if (plan->order.verb[i].kind == LEAT_ORDER_PICK) chosen = i + 1;
+        if (plan->order.verb[i].kind == LEAT_ORDER_PICK || plan->order.verb[i].kind == LEAT_ORDER_BRANCH)
+            chosen = i + 1;
     if (chosen && rc == 0) rc = leat__order_allocate(&plan->order, err);
     const uint64_t tries = LEAT_MIN((uint64_t)TRIES, plan->order.length[chosen]);
     leat_error first = {0};

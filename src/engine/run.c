@@ -10,10 +10,19 @@
 #include "format/example.h"
 #include "image/convert.h"
 
+/* Those of a reader, and of the readers of its parts. */
+static int list_reader(const leat__source *source, leat__reader *reader, leat__buf **bufs, int n) {
+    bufs[n++] = &reader->bytes;
+    bufs[n++] = &reader->extra;
+    for (int i = 0; i < source->n_parts; i++) {
+        leat__reader *part = source->class->part_reader(reader, i);
+        if (part) n = list_reader(source->part[i], part, bufs, n);
+    }
+    return n;
+}
+
 static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
     int n = 0;
-    bufs[n++] = &tools->reader.bytes;
-    bufs[n++] = &tools->reader.extra;
     bufs[n++] = &tools->band;
     bufs[n++] = &tools->bordered;
     bufs[n++] = &tools->cached.bytes;
@@ -23,7 +32,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
             for (int k = 0; k < LEAT_PICTURE_BUFS; k++) bufs[n++] = &tools->picture[i][k];
     }
     for (int i = 0; i < tools->plan->n_values; i++) bufs[n++] = &tools->numbers[i];
-    return n;
+    return list_reader(tools->plan->source, &tools->reader, bufs, n);
 }
 
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err) {
@@ -311,9 +320,11 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
 }
 
 static int run_range(leat__tools *tools, const leat__where *at, int from, int to, leat_error *err) {
+    const leat__source *source = tools->plan->source;
+    const uint64_t parts = tools->plan->parted ? source->class->parts(source, at->sample) : 0;
     for (int i = from; i < to; i++) {
         const leat__step *step = &tools->plan->step[i];
-        if (tools->only && !tools->only[i]) continue;
+        if ((tools->only && !tools->only[i]) || (step->parts && !(step->parts & parts))) continue;
         leat__run_stage(tools, step->stage);
         switch (step->kind) {
         case LEAT_STEP_PARSE: LEAT_TRY(run_parse(tools, step, err)); break;

@@ -48,7 +48,8 @@ void leat__tools_free(leat__tools *tools);
 /* How often a buffer had to grow. */
 uint32_t leat__tools_grown(const leat__tools *tools);
 /* The largest buffers that any worker has needed so far, so that none has to find out by itself. */
-#define LEAT_TOOLS_BUFS (5 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX)
+#define LEAT_TOOLS_BUFS \
+    (3 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX + 2 * LEAT_READERS_MAX)
 typedef struct leat__high_water {
     size_t buf[LEAT_TOOLS_BUFS];
     size_t pass[LEAT_PASS_BUFS];

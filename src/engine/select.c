@@ -419,6 +419,11 @@ int leat__choice_place(const leat__planner *planner, const leat__use *use, leat_
         if (verb->kind == LEAT_ORDER_REPEAT)
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                    "what is repeated is chosen once: write %s before repeat", name);
+        if (verb->kind == LEAT_ORDER_BRANCH && !leat__order_fixed(verb))
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "what it could choose from is different in every epoch: write %s into the "
+                                   "texts that are combined, before shuffle, and shuffle behind them",
+                                   name);
         if (!leat__order_fixed(verb))
             return leat__plan_fail(
                 use, err, LEAT_ERR_SYNTAX,

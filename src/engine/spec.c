@@ -18,6 +18,7 @@ typedef struct token {
     const char *value; /* without quotes                 */
     int column;        /* of the token                   */
     int value_column;
+    int text_column; /* of its text, which is a part of the value when that is a pair; behind a quote */
 } token;
 
 typedef struct lexer {
@@ -85,6 +86,8 @@ static int next_token(lexer *lex, token *out) {
                        quote);
     text[n] = 0;
     lex->room += n + 1;
+    const char quoted = lex->begin[out->value_column - lex->column];
+    out->text_column = out->value_column + (quoted == '\'' || quoted == '"');
     return 1;
 }
 
@@ -163,8 +166,7 @@ static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
         return fail_at(lex->err, LEAT_ERR_ARGUMENT, t->value_column,
                        "%s: %s must lie between %.15g and %.15g, not %s", use->op->name, arg->name, arg->min,
                        arg->max, t->value);
-    const char first = lex->begin[t->value_column - lex->column];
-    if (!v->given) v->column = t->value_column + (first == '\'' || first == '"');
+    if (!v->given) v->column = t->text_column;
     v->given = true;
     if (!list) {
         v->i = read.i, v->x = read.x, v->text = read.text;
@@ -183,7 +185,7 @@ static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
         v->ints = ints;
     }
     v->texts[v->n] = read.text;
-    v->ints[v->n++] = read.i;
+    v->ints[v->n++] = arg->kind == LEAT_ARG_INTS ? read.i : t->text_column;
     return 0;
 }
 
@@ -212,7 +214,8 @@ static int place_named(lexer *lex, leat__use *use, const token *t) {
         if (strcmp(op->arg[i].name, t->key) == 0) return set_value(lex, use, i, t);
     for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++) {
         if (!op->arg[i].pairs) continue;
-        const token pair = {.value = t->key, .column = t->column, .value_column = t->column};
+        const token pair = {
+            .value = t->key, .column = t->column, .value_column = t->column, .text_column = t->text_column};
         ((char *)t->value)[-1] = '='; /* as it was written */
         return set_value(lex, use, i, &pair);
     }

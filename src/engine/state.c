@@ -6,22 +6,41 @@
  * It is the same on all ranks: positions and batches are those of all of them together, so that another number of ranks
  * can go on from it.
  *
+ * Of combined data there is a short hash of each part (parts=HEX,HEX) behind that of the whole, so that a part that has
+ * changed can be named.
+ *
  * Hashes decide whether it belongs to a pipeline; the text, which may be cut, tells a person what it belonged to. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/pipeline.h"
 
-enum { TEXT_MAX = 640 };
+enum { TEXT_MAX = 640, PART_DIGITS = 8 };
+
+static uint32_t part_hash(const leat__source *part) {
+    return (uint32_t)(part->fingerprint ^ part->fingerprint >> 32);
+}
+
+/* " parts=1234abcd,..." of combined data; its length. There is room for 63 of them. */
+static int write_parts(const leat__source *source, char text[TEXT_MAX]) {
+    int n = 0;
+    text[0] = 0;
+    for (int i = 0; i < source->n_parts; i++)
+        n += snprintf(text + n, (size_t)(TEXT_MAX - n), "%s%0*" PRIx32, i ? "," : " parts=", PART_DIGITS,
+                      part_hash(source->part[i]));
+    return n;
+}
 
 int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
     const leat__plan *plan = &feed->plan;
+    char parts[TEXT_MAX];
+    const int left = TEXT_MAX - write_parts(plan->source, parts);
     const int n =
         snprintf(text, cap,
                  "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
-                 " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 " text=%.*s",
+                 " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 "%s text=%.*s",
                  feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed,
-                 leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, TEXT_MAX,
+                 leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, parts, left,
                  (const char *)plan->text.data);
     if (n < 0 || (size_t)n >= cap)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
@@ -65,6 +84,27 @@ static int check_pipeline(const leat__plan *plan, uint64_t pipeline, uint64_t ba
         is + from);
 }
 
+static int fail_data(const leat__source *source, const char *state, leat_error *err) {
+    const char *was = strstr(state, " parts=");
+    if (was) was += strlen(" parts=");
+    for (int i = 0; was && i < source->n_parts; i++) {
+        char *end;
+        const uint64_t hash = strtoull(was, &end, 16);
+        if (end != was + PART_DIGITS) break;
+        if (hash != part_hash(source->part[i]))
+            return leat__fail(
+                err, LEAT_ERR_STATE,
+                "the state belongs to other data: files of part %d were added, removed or changed "
+                "since; now it is %s",
+                i + 1, source->part[i]->title);
+        was = end + (*end == ',');
+    }
+    return leat__fail(
+        err, LEAT_ERR_STATE,
+        "the state belongs to other data: files were added, removed or changed since; now it is %s",
+        source->title);
+}
+
 int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *out, leat_error *err) {
     const leat__plan *plan = &feed->plan;
     uint64_t seed, batch, pipeline, dataset;
@@ -80,11 +120,7 @@ int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *
                           "the state was saved with seed %" PRIu64 ", this pipeline has seed %" PRIu64, seed,
                           plan->seed);
     LEAT_TRY(check_pipeline(plan, pipeline, batch, was + 6, err));
-    if (dataset != plan->source->fingerprint)
-        return leat__fail(
-            err, LEAT_ERR_STATE,
-            "the state belongs to other data: files were added, removed or changed since; now it is %s",
-            plan->source->title);
+    if (dataset != plan->source->fingerprint) return fail_data(plan->source, text, err);
     const uint64_t length = leat__order_length(&plan->order);
     if (out->position > length || out->step > out->position)
         return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: position %" PRIu64 " of %" PRIu64,

@@ -2,6 +2,8 @@
 /* Words and numbers of the pipeline text: looking up, guessing what was meant, reading numbers without a locale. */
 #include "engine/ops.h"
 
+#include <stdio.h>
+
 static const char *const dtype_names[LEAT_DTYPE_COUNT] = {
     [LEAT_DTYPE_U8] = "u8",     [LEAT_DTYPE_I8] = "i8",       [LEAT_DTYPE_U16] = "u16",
     [LEAT_DTYPE_I16] = "i16",   [LEAT_DTYPE_U32] = "u32",     [LEAT_DTYPE_I32] = "i32",
@@ -168,4 +170,12 @@ bool leat__parse_number(const char *text, double *out) {
     value /= divisor;
     *out = negative ? -value : value;
     return value <= 1.7976931348623157e308; /* a quotient can be too large as well */
+}
+
+bool leat__next_number(const char **at, double *out, char part[64]) {
+    const size_t n = strcspn(*at, ",");
+    snprintf(part, 64, "%.*s", (int)LEAT_MIN(n, (size_t)63), *at);
+    if (**at == 0 || !leat__parse_number(part, out)) return false;
+    *at += n + ((*at)[n] == ',');
+    return true;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order/order.h"
 
+#include "order/branch.h"
+
 int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err) {
     if (order->n_verbs == LEAT_ORDER_VERBS)
         return leat__fail(err, LEAT_ERR_LIMIT, "more than %d verbs of order (shuffle, take, ...)",
@@ -9,17 +11,21 @@ int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err) 
     return 0;
 }
 
-static void free_verb(leat__order *order, int i) {
-    leat__free(order->verb[i].pick);
-    leat__balance_free(&order->verb[i].balance);
+static void free_verb(leat__order_verb *verb) {
+    leat__free(verb->pick);
+    leat__balance_free(&verb->balance);
+    leat__interleave_free(&verb->interleave);
+    leat__branch_free(&verb->branch);
+}
+
+static void free_tables(leat__order *order, int i) {
     for (int k = 0; k < 2; k++) leat__free(order->table[i][k].slot);
 }
 
 int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_error *err) {
     const int rc = leat__order_add(order, verb, err);
     if (rc < 0) {
-        leat__free(verb.pick);
-        leat__balance_free(&verb.balance);
+        free_verb(&verb);
         return rc;
     }
     const size_t behind = (size_t)(order->n_verbs - 1 - at);
@@ -32,11 +38,13 @@ int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_e
 
 bool leat__order_fixed(const leat__order_verb *verb) {
     if (verb->kind == LEAT_ORDER_SHUFFLE) return !verb->reshuffle;
+    if (verb->kind == LEAT_ORDER_BRANCH) return leat__branch_fixed(verb->branch);
     return verb->kind != LEAT_ORDER_BALANCE || !verb->balance->drawn;
 }
 
 static uint64_t length_after(const leat__order_verb *verb, uint64_t n) {
     switch (verb->kind) {
+    case LEAT_ORDER_INTERLEAVE:
     case LEAT_ORDER_SHUFFLE: return n;
     case LEAT_ORDER_TAKE: return LEAT_MIN(n, verb->count);
     case LEAT_ORDER_SKIP: return n == LEAT_ENDLESS ? n : n - LEAT_MIN(n, verb->count);
@@ -49,6 +57,7 @@ static uint64_t length_after(const leat__order_verb *verb, uint64_t n) {
         return __builtin_mul_overflow(n, verb->count, &product) ? LEAT_ENDLESS : product;
     }
     case LEAT_ORDER_PICK:
+    case LEAT_ORDER_BRANCH:
     case LEAT_ORDER_BALANCE: return verb->count;
     }
     return n;
@@ -80,6 +89,7 @@ static uint64_t table_size(const leat__order *order, int i) {
 
 int leat__order_allocate(leat__order *order, leat_error *err) {
     for (int i = 0; i < order->n_verbs; i++) {
+        if (order->verb[i].branch) LEAT_TRY(leat__branch_allocate(order->verb[i].branch, err));
         const size_t n = table_size(order, i), bytes = n * sizeof(uint16_t);
         for (int k = 0; k < 2; k++) {
             leat__order_table *table = &order->table[i][k];
@@ -93,7 +103,10 @@ int leat__order_allocate(leat__order *order, leat_error *err) {
 }
 
 void leat__order_free(leat__order *order) {
-    for (int i = 0; i < order->n_verbs; i++) free_verb(order, i);
+    for (int i = 0; i < order->n_verbs; i++) {
+        free_verb(&order->verb[i]);
+        free_tables(order, i);
+    }
     *order = (leat__order){0};
 }
 
@@ -153,6 +166,8 @@ static leat__place map_part(leat__order *order, int n_verbs, uint64_t epoch, uin
         }
         case LEAT_ORDER_PICK: at.sample = verb->pick[at.sample]; break;
         case LEAT_ORDER_BALANCE: at.sample = balanced(order, i, at.iteration, at.sample); break;
+        case LEAT_ORDER_INTERLEAVE: at.sample = leat__interleave_map(verb->interleave, at.sample); break;
+        case LEAT_ORDER_BRANCH: at.sample = leat__branch_map(verb->branch, at.iteration, at.sample); break;
         }
     }
     return at;
@@ -216,6 +231,8 @@ static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__
             break;
         }
         case LEAT_ORDER_PICK:
+        case LEAT_ORDER_INTERLEAVE:
+        case LEAT_ORDER_BRANCH:
         case LEAT_ORDER_BALANCE: assert(!"the plan has these for sources of a known length only"); break;
         }
     }

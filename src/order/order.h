@@ -13,6 +13,7 @@
 #define LEAT_ORDER_H
 
 #include "base/mem.h"
+#include "order/interleave.h"
 #include "order/permute.h"
 #include "order/pick.h"
 
@@ -25,9 +26,13 @@ typedef enum leat__order_kind {
     LEAT_ORDER_SKIP,
     LEAT_ORDER_SHARD,
     LEAT_ORDER_REPEAT,
-    LEAT_ORDER_PICK,   /* a table of positions                                  */
-    LEAT_ORDER_BALANCE /* classes in fixed proportions, see pick.h              */
+    LEAT_ORDER_PICK,       /* a table of positions                                  */
+    LEAT_ORDER_BALANCE,    /* classes in fixed proportions, see pick.h              */
+    LEAT_ORDER_INTERLEAVE, /* shards in turn, see interleave.h; the first verb      */
+    LEAT_ORDER_BRANCH      /* several orders as one, see branch.h; the first verb   */
 } leat__order_kind;
+
+typedef struct leat__branch leat__branch;
 
 typedef struct leat__order_verb {
     leat__order_kind kind;
@@ -39,6 +44,8 @@ typedef struct leat__order_verb {
     bool reshuffle;  /* shuffle: another order in each iteration                                      */
     uint32_t *pick;  /* pick: (count) positions before it; the order's                                */
     leat__balance *balance; /* balance: the order's; its length is count                                 */
+    leat__interleave *interleave; /* the order's, too                                                    */
+    leat__branch *branch;         /* likewise; its length is count                                       */
 } leat__order_verb;
 
 typedef struct leat__order_table { /* a permutation that was used lately          */

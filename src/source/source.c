@@ -13,6 +13,12 @@ void leat__source_free(leat__source **handle) {
     *handle = NULL;
 }
 
+int leat__source_leaves(const leat__source *source) {
+    int n = source->n_parts == 0;
+    for (int i = 0; i < source->n_parts; i++) n += leat__source_leaves(source->part[i]);
+    return n;
+}
+
 void leat__reader_free(const leat__source *source, leat__reader *reader) {
     if (source && source->class->close_reader) source->class->close_reader(reader);
     leat__buf_free(&reader->bytes);

@@ -8,6 +8,9 @@
 #include "base/file.h"
 
 #define LEAT_FIELDS_MAX 32
+#define LEAT_PARTS_MAX 64 /* plain sources in a combined one, at any depth */
+#define LEAT_DEPTH_MAX 4  /* of combined sources in combined ones          */
+#define LEAT_READERS_MAX (LEAT_PARTS_MAX * LEAT_DEPTH_MAX + 1) /* of a source and everything in it */
 #define LEAT_RECORD_BYTES_MAX ((size_t)256 << 20)
 #define LEAT_PREPARE_BYTES_MAX ((size_t)8 << 20) /* larger samples are met unprepared */
 
@@ -47,6 +50,10 @@ typedef struct leat__source_class {
     bool (*known)(const leat__source *, uint64_t sample, int field, leat__value *value, void *room);
     /* The path of the sample's own file as the data set names it; false if it has none. May be NULL. */
     bool (*path)(const leat__source *, uint64_t sample, char *text, size_t cap);
+    /* Combined sources: the readers of its parts, NULL behind the last; bit i: plain source number i has a part in the
+     * sample. NULL for others. */
+    leat__reader *(*part_reader)(const leat__reader *, int i);
+    uint64_t (*parts)(const leat__source *, uint64_t sample);
 } leat__source_class;
 
 struct leat__source {
@@ -58,8 +65,11 @@ struct leat__source {
     uint64_t fingerprint; /* of relative names and sizes: the same data elsewhere is the same */
     size_t n_classes;
     char **class_name;
-    char title[256];   /* "folder photos: 1,281,167 images in 1,000 classes"     */
-    char warning[300]; /* what was ignored or could not be kept; empty if nothing */
+    int n_parts;         /* of a combined one, else 0                              */
+    leat__source **part; /* (n_parts) its own                                      */
+    bool paired_anew;    /* which samples of its parts meet is drawn in every epoch */
+    char title[256];     /* "folder photos: 1,281,167 images in 1,000 classes"     */
+    char warning[300];   /* what was ignored or could not be kept; empty if nothing */
 };
 
 typedef struct leat__open_options { /* what all sources share when they are opened         */
@@ -81,6 +91,8 @@ typedef bool leat__source_path_fn(const leat__source *source, uint64_t sample, c
 int leat__source_date_all(const leat__source *source, leat__source_path_fn *path, int n_threads,
                           const char *root, uint64_t *out, leat_error *err);
 void leat__source_free(leat__source **source);
+/* Plain sources in it: 1, or those of its parts together. */
+int leat__source_leaves(const leat__source *source);
 void leat__reader_free(const leat__source *source, leat__reader *reader);
 /* Appends a field description; asserts that there is room. */
 leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim,
@@ -162,6 +174,26 @@ typedef struct
 /* The guard is the source's from here on, also on failure. */
 int leat__callback_open(leat__source **out, const leat_source_callbacks *callbacks, const leat__guard *guard,
                         leat_error *err);
+
+/* combine.c: several sources as one. A sample has the fields that the caller names; each part fills those it has, by
+ * slot, and the rest is empty: operations of the part's own make it. */
+typedef struct leat__part {
+    leat__source *source;
+    int slot[LEAT_FIELDS_MAX]; /* of each of its fields; -1 = it is not wanted                     */
+    uint32_t *pick;            /* zip: (n of the zip) its sample of each pair; NULL = of that number */
+    uint64_t stride;           /* zip, not 0: it has sample / stride % n_samples of each pair      */
+} leat__part;
+typedef struct leat__combining {
+    const char *name; /* of the operation; outlives the source                   */
+    bool zip;         /* parts side by side; else one after the other            */
+    uint64_t n;       /* zip: samples                                            */
+    int n_parts;
+    leat__part *part; /* (n_parts) */
+    int n_fields;
+    const leat_field *field;
+} leat__combining;
+/* The parts and their tables are the source's from here on, also on failure. */
+int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err);
 
 /* stream.c: TFRecord shards of which at least one is compressed, read from the beginning, one record at a time. */
 typedef struct leat__stream leat__stream;

@@ -22,7 +22,7 @@ from PIL import Image
 LEAT = os.environ.get("LEAT", str(ROOT / "build/release/cli/leat"))
 SETTINGS = {"threads": [1, 2, 3, 8], "prefetch": ["", "prefetch 1", "prefetch 7"], "batch": [12, 24], "world": [1, 1, 2, 3, 4],
             "mask": [None, "0", "1", "3"], "stop": [None, None, 1, 2, 3]}
-RUNS_OF_EACH = 14
+RUNS_OF_EACH = 12
 AUGMENT = "random_flip_left_right | random_brightness 0.2 | cast f32 scale=1/255"
 PARSE = "parse image:bytes label:int64 | decode_raw u8 | reshape 6 7 3"
 
@@ -70,6 +70,13 @@ TEXTS = {
     "enumerate, label_map": f"folder photos | enumerate | label_map 'ant=2,bee=0,cat=1' | shuffle | decode | resize 5 5 | {AUGMENT}",
     "cache": f"folder photos | shuffle | decode | resize 9 9 method=nearest | cache | {AUGMENT}",
     "frozen cache": f"folder photos | shuffle | decode | random_crop 9 | cache freeze=true kept | {AUGMENT}",
+    "interleave": f"tfrecord a-*.tfrecord | interleave cycle=2 block=3 | {PARSE} | shuffle 9 | {AUGMENT}",
+    "flat_map": f"tfrecord a-*.tfrecord | flat_map | {PARSE} | {AUGMENT}",
+    "concatenate": f"concatenate 'folder photos | shuffle' 'list list.csv | take 20' | decode | random_crop 7 | {AUGMENT}",
+    "sample_from": f"sample_from 'synth 60 5 6 | shuffle' 'synth 9 5 6 seed=4 | repeat 3' weights=2,1 | {AUGMENT}",
+    "choose_from": f"choose_from 'synth 60 5 6' 'synth 30 5 6 seed=4 | shuffle' pattern=0,1,0 | shuffle 10 | {AUGMENT}",
+    "zip": f"zip image='folder photos' mask='folder masks' | shuffle | decode | decode mask channels=1 | resize 8 8 | {AUGMENT} "
+           "| resize 8 8 method=nearest field=mask",
     "warp": "synth 47 16 16 | shuffle | rand_augment | random_rotation 0.2 | random_zoom 0.3",
     "bad samples": f"options on_error=skip | tfrecord a-*.tfrecord | {PARSE} | filter label!=1 | shuffle | {AUGMENT}",
 }

@@ -174,6 +174,15 @@ def main() -> None:
     ]
     texts.append("synth 60 4 4 | filter \"label in 1,2 or not (label >= 5)\" | split train by=order | oversample | shuffle"
                  " | label_map 1=0,2=1 default=2 | enumerate n of=sample | balance weights=1,2,3 n=40 | batch 7")
+    texts += [
+        "concatenate 'synth 9 4 4 | shuffle | take 5' \"synth 7 4 4 | label_map 0=3 default=1\" | filter label!=2 | shuffle | batch 4",
+        "sample_from 'synth 9 4 4 | repeat 2' 'synth 5 4 4' 'synth 3 4 4 | shuffle' weights=0.5,0.3,0.2 rerandomize=true seed=3 | batch 5",
+        "choose_from 'synth 9 4 4' \"concatenate 'synth 5 4 4' 'synth 6 4 4'\" pattern=0,1,1 stop_on_empty=false | batch 3",
+        "zip image='synth 9 4 4 | shuffle' mask='synth 12 4 4 | select image label' stop=shortest | cast mask f32 | batch 4",
+        "tfrecord a-* | interleave cycle=4 block=2 | parse x:float[3] | batch 4",
+    ]
+    texts.append("synth 60 4 4 | filter \"label in 1,2 or not (label >= 5)\" | split train by=order | oversample | shuffle"
+                 " | label_map 1=0,2=1 default=2 | enumerate n of=sample | balance weights=1,2,3 n=40 | batch 7")
     for i, text in enumerate(texts):
         put("spec", f"text{i}", text.encode())
     for i, text in enumerate(("a == 3", "a in 1, 2,x1 and b<=1/2 or not (c != 'x y' and a not in (4,-5))", "((b>0.5)or(c<7))and a!=0")):

@@ -206,9 +206,32 @@ static void test_more_sources(void **state) {
     }
 }
 
+static void test_combined(void **state) {
+    (void)state;
+    const char *photos = in_dir("photos"), *list = in_dir("list.csv"), *records = in_dir("records/*");
+    for (int threads = 0; threads <= 4; threads++) {
+        check(
+            spec_of("concatenate 'folder %s | shuffle' 'list %s' | shuffle | decode | resize 32 32 | batch 8",
+                    photos, list),
+            threads);
+        check(spec_of("zip image='folder %s | shuffle' mask='folder %s | shuffle' | decode | decode mask "
+                      "channels=1 | "
+                      "resize 32 32 | resize 32 32 field=mask | batch 8",
+                      photos, photos),
+              threads);
+        check(spec_of("sample_from 'tfrecord %s | interleave 4 | parse label:int64 row:float[*9] | take 300' "
+                      "'tfrecord "
+                      "%s | parse row:float[*9] label:int64 | label_map 3=4 default=1' weights=2,1 "
+                      "rerandomize=true | "
+                      "batch 32",
+                      records, records),
+              threads);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter), cmocka_unit_test(test_photos),
-                                       cmocka_unit_test(test_records), cmocka_unit_test(test_arrays),
-                                       cmocka_unit_test(test_more_sources)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter),      cmocka_unit_test(test_photos),
+                                       cmocka_unit_test(test_records),      cmocka_unit_test(test_arrays),
+                                       cmocka_unit_test(test_more_sources), cmocka_unit_test(test_combined)};
     return cmocka_run_group_tests_name("noalloc", tests, begin_files, end_files);
 }

@@ -147,6 +147,14 @@ static scene scenes[] = {
     {"filtered stream", "", false},
     {"kept", "synth 50 6 6 | cache | shuffle | random_flip_left_right | batch 7", false},
     {"kept on disk", "", false},
+    {"concatenated", "", false},
+    {"drawn", "", false},
+    {"pairs",
+     "zip image='synth 50 6 6' mask='synth 60 6 6 | skip 3 | shuffle reshuffle=false' stop=shortest | "
+     "shuffle | "
+     "batch 7",
+     false},
+    {"pairs of shuffled ones", "zip a='synth 50 6 6 | shuffle' b='synth 50 6 6 | shuffle' | batch 7", false},
     {"padded", "synth 50 6 6 | shuffle | padded_batch 7 image=9x8x3 padding=2 pad_remainder=true", false},
 };
 
@@ -163,11 +171,24 @@ static int begin(void **state) {
     write_file(in_dir("a.tfrecord"), shard.data, shard.size);
     make_old(in_dir("a.tfrecord"), 100);
     write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
-    for (size_t i = 0; i < LEAT_COUNT(scenes);
-         i++) /* removed with the indexes, so that it is always filled */
+    for (size_t i = 0; i < LEAT_COUNT(scenes); i++) {
+        /* Removed with the indexes, so that it is always filled. */
         if (strcmp(scenes[i].name, "kept on disk") == 0)
             snprintf(scenes[i].text, sizeof scenes[i].text, "synth 50 6 6 | cache %s | shuffle | batch 7",
                      in_dir("leat/kept"));
+        if (strcmp(scenes[i].name, "concatenated") == 0)
+            snprintf(
+                scenes[i].text, sizeof scenes[i].text,
+                "concatenate 'folder %s | filter label!=1' 'tfrecord %s | interleave | parse image:bytes "
+                "label:int64=3 | split train' | filter label!=2 | select label | batch 7",
+                in_dir("photos"), in_dir("a.tfrecord"));
+        if (strcmp(scenes[i].name, "drawn") == 0)
+            snprintf(scenes[i].text, sizeof scenes[i].text,
+                     "sample_from 'folder %s' 'tfrecord %s | parse label:int64 image:bytes | label_map 3=4 "
+                     "default=0' "
+                     "rerandomize=true | select label | one_hot label 9 | batch 7",
+                     in_dir("photos"), in_dir("a.tfrecord"));
+    }
     snprintf(scenes[1].text, sizeof scenes[1].text,
              "synth 50 20 20 | shuffle | random_flip_left_right | resize 9 9 flavour=pil | resize 5 5 | "
              "normalize | batch 7");

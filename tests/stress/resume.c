@@ -6,9 +6,9 @@
 
 #include "unit/testing_npy.h"
 
-enum { RUNS = 300, BATCHES_MAX = 50 };
+enum { RUNS = 400, BATCHES_MAX = 50 };
 
-static char base[10][700];
+static char base[15][1400];
 
 static int begin(void **state) {
     if (begin_files(state) != 0) return -1;
@@ -54,6 +54,21 @@ static int begin(void **state) {
     snprintf(base[8], sizeof base[8], "fixed %s bytes=3072 header=37 | decode_raw record u8",
              in_dir("raw.bin"));
     snprintf(base[9], sizeof base[9], "npy %s label=%s", in_dir("image.npy"), in_dir("image.npy"));
+    write_samples(in_dir("b.tfrecord"), 3, 9, 27);
+    const char *a = in_dir("a.tfrecord"), *b = in_dir("b.tfrecord"), *photos = in_dir("photos");
+    snprintf(
+        base[10], sizeof base[10],
+        "sample_from 'tfrecord %s | %s | shuffle' 'tfrecord %s | shuffle | %s' weights=3,1 rerandomize=true",
+        a, parse, b, parse);
+    snprintf(base[11], sizeof base[11],
+             "zip image='folder %s | shuffle' x='synth 40 9 9 | shuffle | take 37' | decode", photos);
+    snprintf(base[12], sizeof base[12],
+             "concatenate 'synth 20 9 9 | skip 2' 'synth 30 9 9 seed=2 | shard 1/3'");
+    snprintf(base[13], sizeof base[13], "tfrecord %s %s | interleave 2 3 | %s", a, b, parse);
+    snprintf(
+        base[14], sizeof base[14],
+        "choose_from 'synth 20 9 9 | repeat 2' \"concatenate 'synth 5 9 9' 'synth 9 9 9'\" pattern=0,0,1 "
+        "stop_on_empty=false");
     snprintf(base[5], sizeof base[5], "options on_error=replace | tfrecord %s | %s", in_dir("bad.gz"), parse);
     return 0;
 }
@@ -63,9 +78,10 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
         "random_flip_left_right", "random_brightness 0.3", "resize 5 6",
         "random_resized_crop 5",  "random_crop 2 3",       "cast f32 scale=1/255"};
     const int source = (int)leat__rng_below(rng, LEAT_COUNT(base));
-    bool repeated = false, pictured = source == 8; /* records are no pictures */
+    /* Records are no pictures; and pairs that are drawn anew are not kept. */
+    bool repeated = false, pictured = source == 8;
     size_t n = (size_t)snprintf(out, cap, "%s", base[source]);
-    const bool labelled = source < 6 || source == 7, stream = source == 3 || source == 5;
+    const bool labelled = source < 6 || source == 7 || source >= 12, stream = source == 3 || source == 5;
     static const char *const choices[] = {"filter \"label not in 1,3\"",
                                           "split train by=hash",
                                           "split train seed=5",
@@ -99,7 +115,8 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
     static const char *const kept[] = {" | cache freeze=true", " | cache freeze=true max=1k",
                                        " | cache freeze=true %s"};
     const uint64_t cache = leat__rng_below(rng, 9);
-    if (cache < LEAT_COUNT(kept)) n += (size_t)snprintf(out + n, cap - n, kept[cache], in_dir("kept"));
+    if (cache < LEAT_COUNT(kept) && source != 11)
+        n += (size_t)snprintf(out + n, cap - n, kept[cache], in_dir("kept"));
     snprintf(out + n, cap - n, " | batch %d%s%s", 1 + (int)leat__rng_below(rng, 9),
              (const char *[]){"", " drop_remainder=true", " pad_remainder=true"}[leat__rng_below(rng, 3)],
              leat__rng_below(rng, 3) ? "" : " | repeat 2");

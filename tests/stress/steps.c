@@ -67,6 +67,14 @@ static const char *const texts[] = {
     RECORDS " | balance | batch 3",
     RECORDS " | oversample | shuffle | batch 3",
     RECORDS " | rejection_resample | batch 2",
+    "tfrecord a-*.tfrecord | interleave cycle=2 block=3 | shuffle 9 | " PARSE " | batch 2",
+    "tfrecord a-*.tfrecord | flat_map | " PARSE " | batch 3",
+    "concatenate 'folder photos | shuffle' 'list list.csv | take 40 | shuffle' | decode | random_crop 3 | "
+    "batch 4",
+    "sample_from 'synth 60 4 4 | shuffle' 'synth 9 4 4 seed=4 | shuffle | repeat' weights=2,1 | batch 3",
+    "choose_from 'synth 60 4 4' 'synth 30 4 4 seed=4 | shuffle' pattern=0,1,0 | shuffle | batch 2",
+    "zip a='synth 100 4 4 | shuffle' b='npy image=x.npy | shuffle' | random_flip_left_right field=a | batch "
+    "3",
     RECORDS " | enumerate | label_map 0=3,3=0 default=7 | shuffle | batch 2",
     RECORDS " | shuffle | cache | random_brightness 0.2 | batch 2",
     "folder photos | shuffle | decode | random_crop 3 | cache kept freeze=true | batch 2",

@@ -194,6 +194,8 @@ static list *model(const leat__order *order, int k, uint64_t iteration, uint64_t
         }
         case LEAT_ORDER_PICK:
         case LEAT_ORDER_BALANCE: /* in test_select.c */
+        case LEAT_ORDER_INTERLEAVE:
+        case LEAT_ORDER_BRANCH: /* in test_interleave.c and test_combine.c */
         case LEAT_ORDER_REPEAT: break;
         }
     }
@@ -219,6 +221,8 @@ static leat__order_verb random_verb(leat__rng *rng, uint32_t op, bool endless_so
         verb.count = leat__rng_below(rng, 6) ? leat__rng_below(rng, 4) : LEAT_ENDLESS;
         break;
     case LEAT_ORDER_PICK:
+    case LEAT_ORDER_INTERLEAVE:
+    case LEAT_ORDER_BRANCH:
     case LEAT_ORDER_BALANCE: break;
     }
     return verb;

@@ -88,6 +88,39 @@ static char cached_text[700];
 static char folder_text[600], record_text[600], stream_text[600], damaged_text[600];
 static char list_text[600], cifar_text[600], fixed_text[600], npy_text[600];
 
+static char concatenated_text[2000], sampled_text[2000], chosen_text[2000], zip_text[2000],
+    unpaired_text[2000], interleaved_text[700];
+
+/* Data sets that were combined: the pictures in two folders, the records of two files, and some of each. */
+static void write_combined(void) {
+    const char *photos = in_dir("photos"), *records = in_dir("a.tfrecord");
+    for (int i = 0; i < 4; i++) write_samples(in_dir("shard-%d", i), 10 * i, 2 + 3 * i, 12);
+    snprintf(
+        concatenated_text, sizeof concatenated_text,
+        "concatenate 'folder %s | shuffle | take 9' 'folder %s | skip 9' | decode | random_brightness 0.3",
+        photos, photos);
+    snprintf(sampled_text, sizeof sampled_text,
+             "sample_from 'tfrecord %s | parse image:bytes label:int64 | shuffle' 'folder %s | repeat 2 | "
+             "take 15' "
+             "'folder %s | shuffle 3' weights=2,1,1 rerandomize=true | select label",
+             records, photos, photos);
+    snprintf(chosen_text, sizeof chosen_text,
+             "choose_from 'folder %s | shuffle' 'folder %s | shuffle | repeat' pattern=0,1,1 | decode | "
+             "random_flip_left_right",
+             photos, photos);
+    snprintf(
+        zip_text, sizeof zip_text,
+        "zip image='folder %s' mask='folder %s | skip 3 | repeat 2' stop=shortest | decode | decode mask "
+        "channels=1 | random_brightness 0.2",
+        photos, photos);
+    snprintf(unpaired_text, sizeof unpaired_text,
+             "zip image='folder %s | shuffle' other='folder %s | shuffle' | decode | decode other", photos,
+             photos);
+    snprintf(interleaved_text, sizeof interleaved_text,
+             "tfrecord %s | interleave cycle=3 block=2 | parse image:bytes label:int64 | decode_raw u8",
+             in_dir("shard-*"));
+}
+
 /* The same 23 samples as a table of files with one that is missing, as a file of CIFAR, as records, and as arrays. */
 static void write_more_sources(void) {
     leat__buf table = {.kind = LEAT_MEM_TOOL}, cifar = {.kind = LEAT_MEM_TOOL};
@@ -129,6 +162,7 @@ static int begin_state(void **state) {
     write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
     write_deflated(in_dir("bad.gz"), &bad, GZIP_BITS);
     write_more_sources();
+    write_combined();
     static const char parse[] =
         "parse image:bytes label:int64 row:float[4] | decode_raw u8 | reshape 2 2 3 | random_brightness 0.4";
     snprintf(folder_text, sizeof folder_text,
@@ -156,6 +190,12 @@ static const source sources[] = {
     {"cifar", cifar_text, false},
     {"fixed", fixed_text, false},
     {"npy", npy_text, false},
+    {"concatenated", concatenated_text, false},
+    {"mixed by drawing", sampled_text, false},
+    {"mixed by a pattern", chosen_text, false},
+    {"pairs", zip_text, false},
+    {"pairs of shuffled ones", unpaired_text, false},
+    {"shards in turn", interleaved_text, false},
 };
 
 static void test_resume(void **state) {
@@ -180,8 +220,9 @@ static void test_resume(void **state) {
 /* Verbs that choose samples, on all sources whose samples have one label. */
 static void test_resume_choices(void **state) {
     (void)state;
-    static const char *const names[] = {"stream", "damaged stream", "arrays",   "synth", "folder",
-                                        "list",   "cached on disk", "tfrecord", "cifar"};
+    static const char *const names[] = {"stream", "damaged stream", "arrays",         "synth",
+                                        "folder", "list",           "cached on disk", "tfrecord",
+                                        "cifar",  "shards in turn", "pairs"};
     enum { STREAMS = 2, FOR_STREAMS = 3 }; /* how many of each, from the first */
     static const char *const choices[] = {
         "filter \"label not in 1,4\" | shuffle 6 seed=4 | batch 4",

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/joint.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+
+/* --------------------------------------------------------------------------------------------- fields */
+
+static void print_field(char *out, size_t cap, const leat_field *field) {
+    size_t n = (size_t)snprintf(out, cap, "%s", leat_dtype_name(field->dtype));
+    if (field->dtype == LEAT_DTYPE_BYTES) return;
+    if (field->ragged) {
+        snprintf(out + n, cap - n, " of any length");
+        return;
+    }
+    for (int i = 0; i < field->ndim && n < cap; i++)
+        n += (size_t)snprintf(out + n, cap - n, "%s%" PRId64, i ? ", " : " (", field->shape[i]);
+    if (field->ndim && n < cap) snprintf(out + n, cap - n, ")");
+}
+
+static int add_slot(leat__joint *c, int k, int value, leat_error *err) {
+    if (c->n_slots == LEAT_VALUES_MAX)
+        return leat__plan_fail(c->use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
+    c->slot[k][value] = c->n_slots++;
+    return 0;
+}
+
+static int add_field(leat__joint *c, int k, int value, const char *name, leat_error *err) {
+    for (int i = 0; i < c->n_fields; i++)
+        if (strcmp(c->field[i].info.name, name) == 0)
+            return leat__plan_fail(
+                c->use, err, LEAT_ERR_SYNTAX,
+                "two texts have a field %s: name them, as in image='...' mask='...', or choose "
+                "fields with select",
+                name);
+    LEAT_TRY(add_slot(c, k, value, err));
+    leat__plan_field *field = &c->field[c->n_fields++];
+    *field = c->inner[k].planner.field[value];
+    field->pass = -1;
+    snprintf(field->info.name, sizeof field->info.name, "%s", name);
+    return 0;
+}
+
+/* The value of a text that has this name, or -1. */
+static int named(const leat__inner *inner, const char *name) {
+    for (int i = 0; i < inner->n_fields; i++)
+        if (strcmp(inner->planner.field[inner->value[i]].info.name, name) == 0) return inner->value[i];
+    return -1;
+}
+
+static int fail_field(const leat__joint *c, int k, const char *name, leat_error *err, const char *is,
+                      const char *other) {
+    return leat__plan_fail(
+        c->use, err, LEAT_ERR_TYPE,
+        "field %s is %s in '%.100s' and %s in '%.100s': fields must agree (select, cast and "
+        "reshape inside of a text can make them)",
+        name, is, c->inner[0].text, other, c->inner[k].text);
+}
+
+/* Makes the field of another text one with that of the first. */
+static int join_field(leat__joint *c, int k, int i, leat_error *err) {
+    leat__plan_field *field = &c->field[i];
+    const int value = named(&c->inner[k], field->info.name);
+    char is[200], other[200];
+    print_field(is, sizeof is, &field->info);
+    if (value < 0) return fail_field(c, k, field->info.name, err, is, "not there");
+    const leat__plan_field *its = &c->inner[k].planner.field[value];
+    print_field(other, sizeof other, &its->info);
+    bool same = field->info.dtype == its->info.dtype && field->info.ragged == its->info.ragged &&
+                field->info.ndim == its->info.ndim;
+    for (int a = 0; same && a < field->info.ndim; a++) {
+        const int64_t x = field->info.shape[a], y = its->info.shape[a];
+        same = x == y || x < 0 || y < 0; /* what only the data knows, a batch compares */
+        field->info.shape[a] = x < 0 || y < 0 ? -1 : x;
+    }
+    if (!same) return fail_field(c, k, field->info.name, err, is, other);
+    field->count_max = field->count_max && its->count_max ? LEAT_MAX(field->count_max, its->count_max) : 0;
+    c->slot[k][value] = i;
+    return 0;
+}
+
+static int join_fields(leat__joint *c, leat_error *err) {
+    const leat__inner *first = &c->inner[0];
+    for (int i = 0; i < first->n_fields; i++)
+        LEAT_TRY(add_field(c, 0, first->value[i], first->planner.field[first->value[i]].info.name, err));
+    for (int k = 1; k < c->n; k++) {
+        const leat__inner *inner = &c->inner[k];
+        for (int i = 0; i < c->n_fields; i++) LEAT_TRY(join_field(c, k, i, err));
+        for (int i = 0; i < inner->n_fields; i++) {
+            const leat_field *info = &inner->planner.field[inner->value[i]].info;
+            char is[200];
+            print_field(is, sizeof is, info);
+            if (named(first, info->name) < 0) return fail_field(c, k, info->name, err, "not there", is);
+        }
+    }
+    return 0;
+}
+
+/* zip: a text with a key gives its picture under that name: the field of that name, or image, or its first. What else it
+ * has keeps its name if it is the first text, and comes as KEY_name behind a select; labels of a mask are nobody's. */
+static int pair_fields(leat__joint *c, leat_error *err) {
+    for (int k = 0; k < c->n; k++) {
+        const leat__inner *inner = &c->inner[k];
+        const char *key = inner->key;
+        int main = named(inner, key);
+        if (main < 0) main = named(inner, "image");
+        if (main < 0) main = inner->value[0];
+        for (int i = 0; i < inner->n_fields; i++) {
+            const int value = inner->value[i];
+            char name[160];
+            snprintf(name, sizeof name, "%s", inner->planner.field[value].info.name);
+            if (*key && value == main) snprintf(name, sizeof name, "%s", key);
+            else if (*key && k > 0) {
+                if (!inner->selected) continue;
+                snprintf(name, sizeof name, "%s_%s", key, inner->planner.field[value].info.name);
+            }
+            if (strlen(name) >= sizeof c->field[0].info.name)
+                return leat__plan_fail(c->use, err, LEAT_ERR_LIMIT, "the name %.70s is longer than 63 bytes",
+                                       name);
+            LEAT_TRY(add_field(c, k, value, name, err));
+        }
+    }
+    return 0;
+}
+
+/* How many classes the labels of a text can have, 0 = nobody knows. */
+static int64_t bound(const leat__inner *inner, int value) {
+    const int64_t renumbered = inner->planner.field[value].classes;
+    return renumbered                             ? renumbered
+           : value < inner->plan.source->n_fields ? (int64_t)inner->plan.source->n_classes
+                                                  : 0;
+}
+
+/* Labels of texts whose classes have no names in common: how many there are. */
+static void count_classes(leat__joint *c) {
+    for (int i = 0; i < c->n_fields && !c->zip; i++) {
+        int64_t most = 0;
+        bool all = true, renumbered = false;
+        for (int k = 0; k < c->n; k++) {
+            const int value = named(&c->inner[k], c->field[i].info.name);
+            const int64_t n = bound(&c->inner[k], value);
+            all = all && n > 0;
+            most = LEAT_MAX(most, n);
+            renumbered |= c->inner[k].planner.field[value].classes != 0;
+        }
+        c->field[i].classes = all && renumbered ? most : 0;
+    }
+}
+
+/* Slots for values that steps of a text need and nobody else sees. One sample has those of one text, unless zipped. */
+static int add_hidden(leat__joint *c, leat_error *err) {
+    int most = c->n_slots;
+    for (int k = 0; k < c->n; k++) {
+        if (!c->zip) c->n_slots = c->n_fields;
+        for (int v = 0; v < c->inner[k].planner.n_fields; v++)
+            if (c->slot[k][v] < 0) LEAT_TRY(add_slot(c, k, v, err));
+        most = LEAT_MAX(most, c->n_slots);
+    }
+    c->n_slots = most;
+    return 0;
+}
+
+/* The planner knows the whole from here on. */
+static void take_fields(leat__joint *c) {
+    leat__planner *planner = c->planner;
+    for (int i = 0; i < c->n_slots; i++) {
+        if (i < c->n_fields) planner->field[i] = c->field[i];
+        else planner->field[i] = (leat__plan_field){.info.dtype = LEAT_DTYPE_BYTES, .pass = -1};
+        planner->live[i] = i < c->n_fields;
+    }
+    planner->n_fields = planner->plan->n_values = c->n_slots;
+}
+
+/* ---------------------------------------------------------------------------------------- a leat__joint */
+
+int leat__joint_begin(leat__joint *c, leat__planner *planner, const leat__use *use, bool zip,
+                      leat_error *err) {
+    *c = (leat__joint){.planner = planner, .use = use, .zip = zip};
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    LEAT_TRY(leat__inner_plan(planner, use, &c->inner, &c->n, err));
+    const size_t n = (size_t)c->n;
+    c->part = leat__alloc(LEAT_MEM_PLAN, n * sizeof *c->part);
+    c->slot = leat__alloc(LEAT_MEM_PLAN, n * sizeof *c->slot);
+    c->order = leat__alloc(LEAT_MEM_PLAN, n * sizeof *c->order);
+    c->first = leat__alloc(LEAT_MEM_PLAN, n * sizeof *c->first);
+    c->length = leat__alloc(LEAT_MEM_PLAN, n * sizeof *c->length);
+    if (!c->part || !c->slot || !c->order || !c->first || !c->length)
+        return leat__fail_memory(err, n * sizeof *c->slot, "texts");
+    uint64_t sum = 0;
+    for (int k = 0; k < c->n; k++) {
+        for (int v = 0; v < LEAT_VALUES_MAX; v++) c->slot[k][v] = -1;
+        c->order[k] = &c->inner[k].plan.order;
+        c->length[k] = leat__order_length(c->order[k]);
+        c->first[k] = sum;
+        if (__builtin_add_overflow(sum, c->inner[k].plan.source->n_samples, &sum) || sum > UINT64_MAX / 4)
+            return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "there are too many samples to number them");
+    }
+    LEAT_TRY(zip ? pair_fields(c, err) : join_fields(c, err));
+    count_classes(c);
+    return add_hidden(c, err);
+}
+
+int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
+    leat__planner *planner = c->planner;
+    leat__plan *plan = planner->plan;
+    leat_field field[LEAT_VALUES_MAX];
+    take_fields(c);
+    for (int i = 0; i < c->n_slots; i++) field[i] = planner->field[i].info;
+    planner->source_text = leat__inner_text(planner, c->use, c->inner, c->n, err);
+    if (!planner->source_text) return LEAT_ERR_MEMORY;
+    plan->contents = leat__hash(planner->source_text, strlen(planner->source_text), plan->contents);
+    int leaf = 0;
+    for (int k = 0; k < c->n; k++) {
+        leat__part *part = &c->part[k];
+        leat__inner *inner = &c->inner[k];
+        const int n_leaves = leat__source_leaves(inner->plan.source);
+        part->source = inner->plan.source;
+        inner->plan.source = NULL; /* the whole's, whatever happens */
+        memcpy(part->slot, c->slot[k], sizeof part->slot);
+        if (leaf + n_leaves <= LEAT_PARTS_MAX) { /* more are refused below */
+            const uint64_t own = (UINT64_MAX >> (64 - n_leaves)) << leaf;
+            const int rc =
+                leat__inner_move_steps(planner, c->use, inner, c->slot[k], c->zip ? 0 : own, leaf, err);
+            if (rc < 0) {
+                for (int i = 0; i <= k; i++) leat__source_free(&c->part[i].source);
+                return rc;
+            }
+        }
+        leaf += n_leaves;
+    }
+    const leat__combining options = {.name = c->use->op->name,
+                                     .zip = c->zip,
+                                     .n = n,
+                                     .n_parts = c->n,
+                                     .part = c->part,
+                                     .n_fields = c->n_slots,
+                                     .field = field};
+    const int rc = leat__combine_open(&plan->source, &options, err);
+    for (int k = 0; k < c->n; k++) c->part[k].source = NULL, c->part[k].pick = NULL;
+    LEAT_TRY(rc);
+    leat__order_set_source(&plan->order, plan->source->n_samples);
+    return 0;
+}
+
+int leat__joint_order(leat__joint *c, leat__branch_kind kind, leat__blend *blend, leat_error *err) {
+    leat__order_verb verb = {.kind = LEAT_ORDER_BRANCH};
+    LEAT_TRY(leat__branch_new(&verb.branch, kind, c->n, c->order, c->first, blend, err));
+    verb.count = verb.branch->length;
+    return leat__order_insert(&c->planner->plan->order, 0, verb, err);
+}
+
+void leat__joint_end(leat__joint *c) {
+    for (int k = 0; c->part && k < c->n; k++) leat__free(c->part[k].pick);
+    leat__inner_free(&c->inner, c->n);
+    leat__free(c->part);
+    leat__free(c->slot);
+    leat__free(c->order);
+    leat__free(c->first);
+    leat__free(c->length);
+}
