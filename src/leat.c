@@ -161,8 +161,13 @@ int leat_pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position,
 
 size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap) {
     char name[4200] = "";
-    if (feed && (feed->plan.stream || sample < feed->plan.source->n_samples))
+    if (feed && feed->stream) {
+        const bool locked = leat__pipeline_lock(feed); /* which shard it is in may just become known */
+        leat__feed_describe(feed->stream, sample, name, sizeof name);
+        leat__pipeline_unlock(feed, locked);
+    } else if (feed && sample < feed->plan.source->n_samples) {
         feed->plan.source->class->describe(feed->plan.source, sample, name, sizeof name);
+    }
     return (size_t)snprintf(text, text ? cap : 0, "%s", name);
 }
 
@@ -210,7 +215,7 @@ int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err
     const bool locked = leat__pipeline_lock(feed);
     leat__cursor cursor;
     int rc = locked ? leat__state_read(feed, text, &cursor, err) : leat__pipeline_fail_forked(err);
-    if (rc == 0) rc = leat__sched_move(feed, cursor, err);
+    if (rc == 0) leat__sched_move(feed, cursor);
     leat__pipeline_unlock(feed, locked);
     return rc;
 }

@@ -251,6 +251,8 @@ typedef struct leat_stats {
     uint64_t cache_misses;            /* samples that were made                                            */
     uint64_t cache_bad;               /* entries on disk that were damaged: made anew                      */
     uint64_t cache_bytes;             /* of its entries, in memory or on disk                              */
+    uint64_t read_ahead;              /* samples that reader threads had read when a worker came to them   */
+    int n_readers;                    /* threads that read ahead now, or inflate compressed files          */
 } leat_stats;
 
 typedef struct leat_bad { /* a sample that could not be used                                   */

@@ -4,6 +4,7 @@
 #define LEAT_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static inline uint64_t leat__clock_read(clockid_t which) {
@@ -18,6 +19,11 @@ static inline uint64_t leat__now_ns(void) {
 /* Processor time of the calling thread. */
 static inline uint64_t leat__thread_cpu_ns(void) {
     return leat__clock_read(CLOCK_THREAD_CPUTIME_ID);
+}
+/* How often the calling thread has waited for something, such as storage. Being held up by other threads does not count. */
+static inline uint64_t leat__thread_waits(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nvcsw : 0;
 }
 /* Wall-clock time since 1970, to compare with the times of files. */
 static inline int64_t leat__wall_ns(void) {

@@ -131,6 +131,11 @@ bool leat__cache_take(leat__cache *cache, leat__cache_hand *hand, uint64_t sampl
     return there;
 }
 
+bool leat__cache_holds(leat__cache *cache, uint64_t sample) {
+    leat__cache_chunk *chunk = leat__cache_chunk_of(cache, sample, false);
+    return chunk && atomic_load_explicit(&chunk->place[sample % LEAT_CACHE_CHUNK], memory_order_relaxed) != 0;
+}
+
 void leat__cache_put(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, const leat__value *values) {
     const leat__caching *plan = cache->options.plan;
     if (cache->disk && !leat__disk_writes(cache)) return;

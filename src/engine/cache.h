@@ -73,6 +73,8 @@ void leat__cache_close(leat__cache **cache);
  * into: NULL, or for each field NULL or where its values may be put if they do not lie in memory. */
 bool leat__cache_take(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, uint8_t *const *into,
                       leat__value *values);
+/* Whether it is there, or somebody has just made it. A look only: it may be gone when it is taken. */
+bool leat__cache_holds(leat__cache *cache, uint64_t sample);
 /* Keeps the values of a sample if there is room and nobody else does. */
 void leat__cache_put(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, const leat__value *values);
 void leat__cache_hand_free(leat__cache_hand *hand);

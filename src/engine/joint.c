@@ -134,6 +134,8 @@ static int64_t bound(const leat__inner *inner, int value) {
 
 /* Labels of texts whose classes have no names in common: how many there are. */
 static void count_classes(leat__joint *c) {
+    bool any = false;
+    c->classes = c->zip;
     for (int i = 0; i < c->n_fields && !c->zip; i++) {
         int64_t most = 0;
         bool all = true, renumbered = false;
@@ -145,7 +147,10 @@ static void count_classes(leat__joint *c) {
             renumbered |= c->inner[k].planner.field[value].classes != 0;
         }
         c->field[i].classes = all && renumbered ? most : 0;
+        any |= renumbered;
+        c->classes |= all && c->field[i].info.dtype != LEAT_DTYPE_BYTES;
     }
+    if (any) c->classes = false;
 }
 
 /* Slots for values that steps of a text need and nobody else sees. One sample has those of one text, unless zipped. */
@@ -235,7 +240,8 @@ int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
                                      .n_parts = c->n,
                                      .part = c->part,
                                      .n_fields = c->n_slots,
-                                     .field = field};
+                                     .field = field,
+                                     .classes = c->classes};
     const int rc = leat__combine_open(&plan->source, &options, err);
     for (int k = 0; k < c->n; k++) c->part[k].source = NULL, c->part[k].pick = NULL;
     LEAT_TRY(rc);

@@ -19,6 +19,7 @@ typedef struct leat__joint {
     leat__inner *inner;           /* (n) */
     leat__part *part;             /* (n) */
     int (*slot)[LEAT_VALUES_MAX]; /* (n) of each value of each text, -1 = none yet */
+    bool classes;                 /* labels are those of the sources, with the names that these have */
     int n_fields, n_slots;        /* slots behind the fields hold what only steps of the texts see */
     leat__plan_field field[LEAT_VALUES_MAX];
     leat__order **order; /* (n) those of the texts                                        */

@@ -133,7 +133,9 @@ const leat__op leat__ops_batching[] = {
     {.name = "batch",
      .kind = LEAT_OP_BATCH,
      .help = "Puts consecutive samples together.",
-     .like = "tf.data.Dataset.batch",
+     .like = "tf.data.Dataset.batch, tf.data.Dataset.ragged_batch, "
+             "keras.utils.image_dataset_from_directory(batch_size), torch.utils.data.BatchSampler, "
+             "torch.utils.data.DataLoader(batch_size)",
      .plan = plan_batch,
      .arg = {SIZE_ARG, REMAINDER_ARGS}},
     {.name = "padded_batch",

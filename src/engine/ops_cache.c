@@ -213,7 +213,7 @@ const leat__op leat__ops_cache[] = {
      .help = "Keeps the samples as they are here, by their numbers, in memory or in a directory; later "
              "epochs take them "
              "from there.",
-     .like = "tf.data.Dataset.cache",
+     .like = "tf.data.Dataset.cache, tf.data.Dataset.snapshot",
      .plan = leat__plan_cache,
      .arg = {{.name = "path",
               .kind = LEAT_ARG_TEXT,

@@ -188,7 +188,8 @@ const leat__op leat__ops_crop[] = {
     {.name = "random_crop",
      .kind = LEAT_OP_IMAGE,
      .help = "A part of a given size at a drawn place; only that part is decoded.",
-     .like = "tf.image.random_crop, torchvision RandomCrop",
+     .like = "tf.image.random_crop, tf.image.stateless_random_crop, keras.layers.RandomCrop, torchvision "
+             "RandomCrop",
      .random = true,
      .plan = plan_random_crop,
      .arg = {LEAT_ARG_HEIGHT,

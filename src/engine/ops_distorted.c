@@ -93,7 +93,7 @@ const leat__op leat__ops_distorted[] = {
      .help =
          "A part of drawn height, aspect ratio and place as TensorFlow draws it, resized; only that part is "
          "decoded.",
-     .like = "tf.image.sample_distorted_bounding_box",
+     .like = "tf.image.sample_distorted_bounding_box, tf.image.stateless_sample_distorted_bounding_box",
      .random = true,
      .plan = plan_distorted,
      .arg = {LEAT_ARG_HEIGHT,

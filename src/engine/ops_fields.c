@@ -254,7 +254,8 @@ const leat__op leat__ops_fields[] = {
      .kind = LEAT_OP_SAMPLE,
      .help = "Features of a tf.train.Example: name:type, name:type[shape], name:type[*] (any number), with "
              "=default.",
-     .like = "tf.io.parse_single_example",
+     .like = "tf.io.parse_single_example, tf.io.parse_example, tf.io.FixedLenFeature, tf.io.VarLenFeature, "
+             "tf.io.RaggedFeature",
      .plan = plan_parse,
      .arg = {{.name = "features",
               .kind = LEAT_ARG_TEXTS,
@@ -274,7 +275,7 @@ const leat__op leat__ops_fields[] = {
     {.name = "reshape",
      .kind = LEAT_OP_SAMPLE,
      .help = "Gives a field another shape with as many values; one -1 means what is left.",
-     .like = "tf.reshape",
+     .like = "tf.reshape, keras.ops.reshape, keras.layers.Reshape",
      .plan = plan_reshape,
      .arg = {LEAT_ARG_FIELD_OR("image"),
              {.name = "shape", .kind = LEAT_ARG_INTS, .min = -1, .max = 1e12, .help = "sizes of the axes"}}},

@@ -196,7 +196,9 @@ const leat__op leat__ops_image[] = {
     {.name = "decode",
      .kind = LEAT_OP_IMAGE,
      .help = "An image file (JPEG, PNG, WebP, GIF, BMP, told by content) to u8 or u16 pixels.",
-     .like = "tf.io.decode_image",
+     .like = "tf.io.decode_image, tf.io.decode_jpeg, tf.io.decode_png, tf.io.decode_gif, tf.io.decode_bmp, "
+             "tf.io.decode_webp, tf.io.decode_and_crop_jpeg, keras.utils.load_img, torchvision "
+             "io.decode_image, PIL.Image.open",
      .plan = plan_decode,
      .arg = {LEAT_ARG_FIELD_OR("image"),
              {.name = "channels",
@@ -220,7 +222,8 @@ const leat__op leat__ops_image[] = {
      .kind = LEAT_OP_IMAGE,
      .help = "Another size; flavour tf gives f32 (nearest keeps the type), flavour pil is antialiased and "
              "gives u8.",
-     .like = "tf.image.resize, PIL.Image.resize, keras.layers.Resizing",
+     .like = "tf.image.resize, keras.layers.Resizing, keras.ops.image.resize, "
+             "keras.preprocessing.image.smart_resize, torchvision Resize, PIL.Image.Image.resize",
      .plan = plan_resize,
      .arg = {LEAT_ARG_HEIGHT,
              LEAT_ARG_WIDTH,
@@ -251,7 +254,9 @@ const leat__op leat__ops_image[] = {
     {.name = "random_flip_left_right",
      .kind = LEAT_OP_IMAGE,
      .help = "Mirrors left and right, by chance.",
-     .like = "tf.image.random_flip_left_right, RandomHorizontalFlip",
+     .like = "tf.image.random_flip_left_right, tf.image.stateless_random_flip_left_right, "
+             "tf.image.flip_left_right, keras.layers.RandomFlip(mode=\"horizontal\"), keras "
+             "ImageDataGenerator(horizontal_flip), torchvision RandomHorizontalFlip",
      .random = true,
      .plan = plan_flip_x,
      .arg = {{.name = "p", .kind = LEAT_ARG_NUMBER, .fallback = "0.5", .max = 1, .help = "how likely"},
@@ -259,7 +264,9 @@ const leat__op leat__ops_image[] = {
     {.name = "random_flip_up_down",
      .kind = LEAT_OP_IMAGE,
      .help = "Mirrors top and bottom, by chance.",
-     .like = "tf.image.random_flip_up_down, RandomVerticalFlip",
+     .like = "tf.image.random_flip_up_down, tf.image.stateless_random_flip_up_down, tf.image.flip_up_down, "
+             "keras.layers.RandomFlip(mode=\"vertical\"), keras ImageDataGenerator(vertical_flip), "
+             "torchvision RandomVerticalFlip",
      .random = true,
      .plan = plan_flip_y,
      .arg = {{.name = "p", .kind = LEAT_ARG_NUMBER, .fallback = "0.5", .max = 1, .help = "how likely"},
@@ -268,7 +275,8 @@ const leat__op leat__ops_image[] = {
      .kind = LEAT_OP_IMAGE,
      .help = "Adds one number drawn from [-max_delta, max_delta) to all values; u8 counts as 0 to 1 and is "
              "clipped.",
-     .like = "tf.image.random_brightness, keras.layers.RandomBrightness",
+     .like =
+         "tf.image.random_brightness, tf.image.stateless_random_brightness, keras.layers.RandomBrightness",
      .random = true,
      .plan = plan_brightness,
      .arg = {{.name = "max_delta", .kind = LEAT_ARG_NUMBER, .max = 1e6, .help = "largest change"},
@@ -284,7 +292,8 @@ const leat__op leat__ops_image[] = {
      .kind = LEAT_OP_IMAGE,
      .help = "(x * scale - mean) / std for each channel, as f32; imagenet gives the usual means, stds and "
              "scale 1/255.",
-     .like = "torchvision Normalize, keras.layers.Normalization",
+     .like = "keras.layers.Normalization, "
+             "keras.applications.imagenet_utils.preprocess_input(mode=\"torch\"), torchvision Normalize",
      .plan = plan_normalize,
      .arg = {{.name = "name",
               .kind = LEAT_ARG_WORD,
@@ -313,7 +322,8 @@ const leat__op leat__ops_image[] = {
     {.name = "cast",
      .kind = LEAT_OP_SAMPLE,
      .help = "Another type, and x * scale + offset on the way; to whole numbers it truncates and saturates.",
-     .like = "tf.cast, keras.layers.Rescaling",
+     .like = "tf.cast, tf.image.convert_image_dtype, keras.ops.cast, keras.layers.Rescaling, torchvision "
+             "ToDtype, torchvision ToTensor",
      .plan = plan_cast,
      .arg = {LEAT_ARG_FIELD_OR("image"),
              {.name = "dtype", .kind = LEAT_ARG_DTYPE, .help = "the type"},

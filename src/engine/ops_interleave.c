@@ -46,7 +46,7 @@ const leat__op leat__ops_interleave[] = {
     {.name = "interleave",
      .kind = LEAT_OP_ORDER,
      .help = "Records of several shards in turn: so many shards at a time, so many records of each.",
-     .like = "tf.data.Dataset.interleave, num_parallel_reads of tf.data.TFRecordDataset",
+     .like = "tf.data.Dataset.interleave, tf.data.TFRecordDataset(num_parallel_reads)",
      .plan = plan_interleave,
      .arg = {{.name = "cycle",
               .kind = LEAT_ARG_INT,
@@ -63,7 +63,7 @@ const leat__op leat__ops_interleave[] = {
     {.name = "flat_map",
      .kind = LEAT_OP_ORDER,
      .help = "Shards one after the other, which is the order without it: interleave cycle=1.",
-     .like = "tf.data.Dataset.flat_map",
+     .like = "tf.data.Dataset.flat_map, torch.utils.data.ChainDataset",
      .plan = plan_flat_map},
     {0},
 };

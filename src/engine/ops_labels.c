@@ -269,7 +269,8 @@ const leat__op leat__ops_labels[] = {
     {.name = "label_map",
      .kind = LEAT_OP_SAMPLE,
      .help = "Other numbers for labels: FROM=TO pairs, or a file of them.",
-     .like = "tf.lookup.StaticHashTable, target_transform of torchvision",
+     .like = "tf.lookup.StaticHashTable, keras.layers.IntegerLookup, keras.layers.StringLookup, torchvision "
+             "datasets.ImageFolder(target_transform)",
      .plan = plan_label_map,
      .arg = {{.name = "map",
               .kind = LEAT_ARG_TEXT,
@@ -293,7 +294,8 @@ const leat__op leat__ops_labels[] = {
     {.name = "map",
      .kind = LEAT_OP_SAMPLE,
      .help = "Fields that a function of the program makes of the sample: name:type or name:type[sizes].",
-     .like = "tf.data.Dataset.map",
+     .like = "tf.data.Dataset.map, keras.layers.Lambda, keras ImageDataGenerator(preprocessing_function), "
+             "torchvision Lambda",
      .plan = plan_map,
      .arg =
          {{.name = "fields",

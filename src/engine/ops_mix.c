@@ -161,7 +161,9 @@ const leat__op leat__ops_mix[] = {
      .kind = LEAT_OP_SAMPLE,
      .help =
          "A label to f32 numbers, one for each class: 1 for its own, 0 for the others; smoothed if asked.",
-     .like = "tf.one_hot, keras.losses label_smoothing",
+     .like = "tf.one_hot, keras.ops.one_hot, keras.utils.to_categorical, "
+             "keras.layers.CategoryEncoding(output_mode=\"one_hot\"), "
+             "keras.losses.CategoricalCrossentropy(label_smoothing)",
      .plan = plan_one_hot,
      .arg = {LEAT_ARG_FIELD_OR("label"),
              {.name = "classes",

@@ -92,6 +92,47 @@ int leat__plan_order_add(leat__planner *planner, leat__order_verb verb, leat_err
     return 0;
 }
 
+/* Blocks are of samples that lie one behind the other, so they must come the same way in every epoch. */
+static int check_blocks(const leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__plan *plan = planner->plan;
+    if (leat__use_arg(use, "window")->i)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "window and block are two ways to shuffle: write one of them");
+    if (plan->stream)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_UNSUPPORTED,
+            "compressed files are read from their beginning, so their blocks cannot be: write window=");
+    if (leat__order_length(&plan->order) == LEAT_ENDLESS)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_SYNTAX,
+            "what has no end cannot be cut into blocks and shuffled: write shuffle before repeat");
+    for (int i = 0; i < plan->order.n_verbs; i++)
+        if (!leat__order_fixed(&plan->order.verb[i]))
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "what was shuffled before does not lie in blocks any more: write this one "
+                                   "first");
+    return 0;
+}
+
+static uint64_t source_bytes(const void *user, uint64_t sample) {
+    return leat__source_size(user, sample);
+}
+
+static int add_blocks(leat__planner *planner, const leat__use *use, leat__order_verb verb, leat_error *err) {
+    leat__order *order = &planner->plan->order;
+    LEAT_TRY(check_blocks(planner, use, err));
+    if (leat__source_size(planner->plan->source, 0) > 0) {
+        order->bytes = source_bytes;
+        order->bytes_user = planner->plan->source;
+    }
+    LEAT_TRY(leat__blocks_new(&verb.blocks, (uint64_t)leat__use_arg(use, "block")->i,
+                              (uint64_t)leat__use_arg(use, "group")->i, err));
+    LEAT_TRY(
+        leat__order_insert(order, order->n_verbs, verb, err)); /* which owns the blocks whatever happens */
+    leat__order_set_source(order, order->length[0]);
+    return 0;
+}
+
 static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__order_verb verb = {
         .kind = LEAT_ORDER_SHUFFLE,
@@ -103,6 +144,9 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
     if (planner->batched)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "whole batches are not shuffled: write shuffle before batch");
+    if (leat__use_arg(use, "block")->i) return add_blocks(planner, use, verb, err);
+    if (leat__use_arg(use, "group")->given)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "group counts blocks: write block= too");
     for (int i = 0; planner->plan->stream && i < planner->plan->order.n_verbs; i++)
         if (planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT)
             return leat__plan_fail(
@@ -204,7 +248,8 @@ const leat__op leat__ops_order[] = {
      .kind = LEAT_OP_SOURCE,
      .help = "Images in a directory tree; the label is the number of the top-level sub-directory in sorted "
              "order.",
-     .like = "keras.utils.image_dataset_from_directory, torchvision ImageFolder",
+     .like = "keras.utils.image_dataset_from_directory, keras ImageDataGenerator.flow_from_directory, "
+             "torchvision datasets.ImageFolder",
      .plan = plan_folder,
      .arg = {{.name = "path", .kind = LEAT_ARG_TEXT, .help = "the directory"},
              {.name = "labels",
@@ -235,12 +280,13 @@ const leat__op leat__ops_order[] = {
     {.name = "arrays",
      .kind = LEAT_OP_SOURCE,
      .help = "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",
-     .like = "tf.data.Dataset.from_tensor_slices",
+     .like =
+         "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset",
      .plan = plan_arrays},
     {.name = "synth",
      .kind = LEAT_OP_SOURCE,
      .help = "Pictures made up on the spot, with labels: for tests and measurements.",
-     .like = "",
+     .like = "torchvision datasets.FakeData",
      .plan = plan_synth,
      .arg =
          {{.name = "n", .kind = LEAT_ARG_INT, .fallback = "1000", .min = 1, .max = 1e15, .help = "how many"},
@@ -272,8 +318,11 @@ const leat__op leat__ops_order[] = {
           LEAT_ARG_SEED}},
     {.name = "shuffle",
      .kind = LEAT_OP_ORDER,
-     .help = "Another order in every epoch: of all samples, or within windows of consecutive ones.",
-     .like = "tf.data.Dataset.shuffle",
+     .help =
+         "Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.",
+     .like = "tf.data.Dataset.shuffle, keras.utils.image_dataset_from_directory(shuffle), keras "
+             "ImageDataGenerator.flow(shuffle), torch.utils.data.RandomSampler, "
+             "torch.utils.data.DataLoader(shuffle)",
      .random = true,
      .plan = plan_shuffle,
      .arg = {{.name = "window",
@@ -281,6 +330,20 @@ const leat__op leat__ops_order[] = {
               .fallback = "0",
               .max = 1e15,
               .help = "0: all samples at once (streams: 4096); else this many at a time"},
+             {.name = "block",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e15,
+              .named = true,
+              .help = "for storage that wants to be read in order: bytes of consecutive samples that stay "
+                      "together, such as 4MiB; 0: none do"},
+             {.name = "group",
+              .kind = LEAT_ARG_INT,
+              .fallback = "16",
+              .min = 1,
+              .max = 1e9,
+              .named = true,
+              .help = "with block: so many blocks are shuffled together"},
              LEAT_ARG_SEED,
              {.name = "reshuffle",
               .kind = LEAT_ARG_BOOL,
@@ -290,13 +353,13 @@ const leat__op leat__ops_order[] = {
     {.name = "take",
      .kind = LEAT_OP_ORDER,
      .help = "The first samples only.",
-     .like = "tf.data.Dataset.take",
+     .like = "tf.data.Dataset.take, torch.utils.data.Subset",
      .plan = plan_take,
      .arg = {{.name = "count", .kind = LEAT_ARG_INT, .min = -1, .max = 1e18, .help = "how many; -1: all"}}},
     {.name = "skip",
      .kind = LEAT_OP_ORDER,
      .help = "All but the first samples.",
-     .like = "tf.data.Dataset.skip",
+     .like = "tf.data.Dataset.skip, torch.utils.data.Subset",
      .plan = plan_skip,
      .arg = {{.name = "count",
               .kind = LEAT_ARG_INT,
@@ -307,7 +370,7 @@ const leat__op leat__ops_order[] = {
      .kind = LEAT_OP_ORDER,
      .help =
          "Every n-th sample, beginning with number i: shard i/n; shard auto: this rank's part of each batch.",
-     .like = "tf.data.Dataset.shard",
+     .like = "tf.data.Dataset.shard, torch.utils.data.DistributedSampler",
      .plan = leat__plan_shard,
      .arg = {{.name = "part",
               .kind = LEAT_ARG_TEXT,
@@ -330,13 +393,14 @@ const leat__op leat__ops_batch[] = {
     {.name = "prefetch",
      .kind = LEAT_OP_BATCH,
      .help = "How many finished batches may wait; auto follows the consumer.",
-     .like = "tf.data.Dataset.prefetch",
+     .like = "tf.data.Dataset.prefetch, torch.utils.data.DataLoader(prefetch_factor)",
      .plan = leat__plan_prefetch,
      .arg = {{.name = "count", .kind = LEAT_ARG_TEXT, .fallback = "auto", .help = "a number, or auto"}}},
     {.name = "options",
      .kind = LEAT_OP_BATCH,
      .help = "Settings of the whole pipeline; may stand anywhere.",
-     .like = "tf.data.Options",
+     .like =
+         "tf.data.Options, tf.data.Dataset.ignore_errors, tf.random.set_seed, keras.utils.set_random_seed",
      .plan = leat__plan_options,
      .arg = {{.name = "on_error",
               .kind = LEAT_ARG_WORD,
@@ -361,6 +425,11 @@ const leat__op leat__ops_batch[] = {
               .fallback = "exact",
               .words = "exact|fast",
               .named = true,
-              .help = "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"}}},
+              .help = "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"},
+             {.name = "read_ahead",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "auto",
+              .named = true,
+              .help = "threads that read what comes next; auto: when storage is slow; off: none"}}},
     {0},
 };

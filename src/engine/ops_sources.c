@@ -100,7 +100,8 @@ const leat__op leat__ops_sources[] = {
     {.name = "list",
      .kind = LEAT_OP_SOURCE,
      .help = "Files that a CSV table names, one row a sample, with columns of labels and weights.",
-     .like = "pandas flow_from_dataframe of Keras, tf.data.experimental.make_csv_dataset",
+     .like = "keras ImageDataGenerator.flow_from_dataframe, tf.data.experimental.make_csv_dataset, "
+             "tf.data.experimental.CsvDataset",
      .plan = plan_list,
      .arg =
          {{.name = "file", .kind = LEAT_ARG_TEXT, .help = "the table"},
@@ -153,7 +154,8 @@ const leat__op leat__ops_sources[] = {
     {.name = "cifar",
      .kind = LEAT_OP_SOURCE,
      .help = "Binary files of CIFAR-10 or CIFAR-100: pictures of 32x32x3 bytes with one or two labels.",
-     .like = "keras.datasets.cifar10, torchvision CIFAR10",
+     .like = "keras.datasets.cifar10.load_data, keras.datasets.cifar100.load_data, torchvision "
+             "datasets.CIFAR10, torchvision datasets.CIFAR100",
      .plan = plan_cifar,
      .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns such as data_batch_*.bin"},
              {.name = "kind",
@@ -189,7 +191,8 @@ const leat__op leat__ops_sources[] = {
     {.name = "npy",
      .kind = LEAT_OP_SOURCE,
      .help = "Slices along axis 0 of arrays in .npy and .npz files; each array is a field.",
-     .like = "numpy.load with tf.data.Dataset.from_tensor_slices",
+     .like =
+         "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset",
      .plan = plan_npy,
      .arg = {{.name = "files",
               .kind = LEAT_ARG_TEXTS,
@@ -198,7 +201,7 @@ const leat__op leat__ops_sources[] = {
     {.name = "source",
      .kind = LEAT_OP_SOURCE,
      .help = "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.",
-     .like = "torch.utils.data.Dataset, tf.data.Dataset.from_generator",
+     .like = "tf.data.Dataset.from_generator, keras.utils.PyDataset, torch.utils.data.Dataset",
      .plan = plan_source},
     {0},
 };

@@ -323,7 +323,8 @@ const leat__op leat__ops_split[] = {
     {.name = "split",
      .kind = LEAT_OP_ORDER,
      .help = "One part of the samples; the same text with another part gives the rest.",
-     .like = "sklearn train_test_split, torch.utils.data.random_split, validation_split of Keras",
+     .like = "keras.utils.split_dataset, keras.utils.image_dataset_from_directory(validation_split), keras "
+             "ImageDataGenerator(validation_split), torch.utils.data.random_split",
      .plan = plan_split,
      .arg = {{.name = "part", .kind = LEAT_ARG_WORD, .words = "train|validation|test", .help = "which one"},
              {.name = "fractions",

@@ -42,6 +42,7 @@ static void free_pipeline(leat_pipeline *feed) {
     leat__single_free(feed);
     leat__ring_close(&feed->ring);
     leat__feed_free(&feed->stream);
+    leat__ahead_free(&feed->ahead);
     leat__plan_free(&feed->plan);
     leat__free(feed->worker);
     leat__free(feed->bad);
@@ -63,12 +64,14 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
     const char *stall = getenv("LEAT_STALL");
     feed->stall_us = stall ? strtoull(stall, NULL, 10) : 0;
     feed->timed_mask = feed->plan.grain == 1 ? 0 : 15;
+    feed->judged_mask = LEAT_MAX(feed->timed_mask, (uint64_t)3);
     feed->worker = leat__alloc(LEAT_MEM_WORKER, (size_t)feed->n_workers * sizeof *feed->worker);
     feed->bad = leat__alloc(LEAT_MEM_PLAN, LEAT_BAD_MAX * sizeof *feed->bad);
     if (!feed->worker || !feed->bad)
         return leat__fail_memory(err, (size_t)feed->n_workers * sizeof *feed->worker, "workers");
     LEAT_TRY(leat__ring_new(&feed->ring, &feed->plan, config, err));
-    if (feed->plan.stream) LEAT_TRY(leat__feed_new(&feed->stream, &feed->plan, config, err));
+    if (feed->plan.stream) LEAT_TRY(leat__feed_new(&feed->stream, &feed->plan, config, feed->n_workers, err));
+    LEAT_TRY(leat__ahead_new(&feed->ahead, feed, err));
     return leat__sched_start(feed, err);
 }
 
@@ -173,6 +176,7 @@ static void hand_over(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) 
         feed->bytes_out += (uint64_t)slot->tensor[i].shape[0] * (uint64_t)slot->tensor[i].stride[0];
     if (feed->first_ns == 0) feed->first_ns = leat__now_ns();
     use_more_slots(feed);
+    if (feed->ahead) leat__ahead_tune(feed->ahead);
 }
 
 /* Takes the batch that is due off the ring: 1 = handed over, 0 = it was empty, < 0 = it failed. */
@@ -302,6 +306,13 @@ void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
     out->wait_s = (double)feed->wait_ns * 1e-9;
     out->first_batch_s = feed->first_ns ? (double)(feed->first_ns - feed->opened_ns) * 1e-9 : 0;
     if (feed->stream) out->bytes_read = leat__feed_bytes_read(feed->stream);
+    if (feed->stream) out->n_readers = feed->n_readers;
+    if (feed->ahead) {
+        const leat__ahead_facts facts = leat__ahead_facts_of(feed->ahead);
+        out->bytes_read = facts.bytes_read;
+        out->n_readers = facts.n_active;
+        out->read_ahead = facts.taken;
+    }
     for (int i = 0; i < feed->n_workers; i++) {
         const leat__worker *worker = &feed->worker[i];
         out->bytes_read += worker->bytes_read;

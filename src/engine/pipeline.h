@@ -5,12 +5,14 @@
 
 #include <sys/types.h>
 
+#include "engine/ahead.h"
 #include "engine/feed.h"
 #include "engine/ring.h"
 #include "engine/tune.h"
 
 #define LEAT_BAD_MAX 1000
 #define LEAT_WORKERS_MAX 256
+#define LEAT_READING_MAX 64
 
 typedef struct leat__worker {
     struct leat_pipeline *feed;
@@ -20,28 +22,33 @@ typedef struct leat__worker {
     uint64_t high_version; /* of the high-water mark it has adopted             */
     uint32_t grown;        /* at its last task                                  */
     uint64_t n_tasks;
+    uint64_t slow_now_ns, task_now_ns; /* what follows as it grows                          */
     /* Under the mutex, for statistics: */
     uint64_t samples, timed_samples;
     uint64_t stage_ns[LEAT_STAGE_COUNT]; /* of the timed samples                            */
     uint64_t bytes_read, cpu_ns, full_ns;
+    uint64_t task_ns; /* of tasks that were judged                                          */
+    uint64_t slow_ns; /* of it, waiting for storage                                         */
     uint64_t cache_hits, cache_misses, cache_bad;
 } LEAT_ALIGNED(LEAT_CACHE_LINE) leat__worker;
 
 typedef struct leat__task { /* a run of places in one slot */
     leat__slot *slot;
     int first, n;
+    bool ahead; /* its samples may have been read ahead */
 } leat__task;
 
 struct leat_pipeline {
     leat_config config;
     leat__plan plan;
-    leat__ring *ring;   /* its mutex guards what follows                     */
-    leat__feed *stream; /* NULL for indexed sources                          */
-    leat__mutex large;  /* the token for large pictures                      */
-    pthread_t reader;
-    bool reader_runs;
+    leat__ring *ring;                   /* its mutex guards what follows                     */
+    leat__feed *stream;                 /* NULL for indexed sources                          */
+    leat__ahead *ahead;                 /* NULL: workers read for themselves                 */
+    leat__mutex large;                  /* the token for large pictures                      */
+    pthread_t reader[LEAT_READING_MAX]; /* of the stream, or those that read ahead */
+    int n_readers;
     int n_workers;
-    int n_running; /* threads that have not left yet, the reader too    */
+    int n_running; /* threads that have not left yet, readers too       */
     leat__worker *worker;
     leat__worker *single; /* of the caller of leat_pipeline_sample, NULL before  */
     bool stop;
@@ -57,6 +64,7 @@ struct leat_pipeline {
     leat_error stream_failed;
     uint64_t stall_us;   /* LEAT_STALL: tasks are held up by chance for up to so long, to shake their order */
     uint64_t timed_mask; /* one task in timed_mask + 1 is timed               */
+    uint64_t judged_mask; /* and of those, whether storage is slow             */
     leat__high_water high;
     uint64_t high_version;
     leat__tuner tuner;
@@ -76,13 +84,15 @@ struct leat_pipeline {
 bool leat__sched_step(leat_pipeline *feed, leat__worker *worker);
 /* Runs a task: reads, transforms and stores its samples, and mixes its groups. Without the mutex. */
 void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task);
+/* Where the batch behind one of n samples on all ranks begins, as far as is known. */
+leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint64_t n);
 /* Whether every batch of every epoch has been opened. With the mutex held. */
 bool leat__sched_finished(const leat_pipeline *feed);
 int leat__sched_start(leat_pipeline *feed, leat_error *err);
 /* Stops and joins all threads; false if one does not come back (a stuck disk) within ten seconds. */
 bool leat__sched_stop(leat_pipeline *feed);
 /* Empties the ring of what is not leased and goes on from the cursor. With the mutex held. */
-int leat__sched_move(leat_pipeline *feed, leat__cursor cursor, leat_error *err);
+void leat__sched_move(leat_pipeline *feed, leat__cursor cursor);
 
 /* The mutex, unless this is a forked child: there a worker may have held it for ever, and nothing moves any more, so
  * that looking without it is safe. Whether it was locked. */

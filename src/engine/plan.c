@@ -253,6 +253,18 @@ static int find_rank(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
+static int read_read_ahead(leat__plan *plan, const leat__use *use, leat_error *err) {
+    const leat__arg_value *arg = leat__use_arg(use, "read_ahead");
+    int64_t n = 0;
+    if (!arg->given || strcmp(arg->text, "auto") == 0) return 0;
+    if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > 64))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "read_ahead must be auto, off or a number of threads up to 64, not '%s'",
+                               arg->text);
+    plan->read_ahead = (int)n;
+    return 0;
+}
+
 static int read_options(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(find_rank(planner, err));
@@ -263,6 +275,7 @@ static int read_options(leat__planner *planner, leat_error *err) {
     plan->seed = planner->config->seed;
     plan->on_error = planner->config->on_error;
     plan->fuse = true;
+    plan->read_ahead = -1;
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
         if (use->op->plan != leat__plan_options) continue;
@@ -270,6 +283,7 @@ static int read_options(leat__planner *planner, leat_error *err) {
         if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
         if (leat__use_arg(use, "max_bad")->given) plan->max_bad = leat__use_arg(use, "max_bad")->i;
         plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
+        LEAT_TRY(read_read_ahead(plan, use, err));
     }
     if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "on_error must be raise, skip or replace");

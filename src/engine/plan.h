@@ -122,6 +122,7 @@ typedef struct leat__plan {
     int local;          /* processes that share this machine                                 */
     int64_t max_bad;    /* 0 = any number                                                    */
     int prefetch;       /* 0 = automatic                                         */
+    int read_ahead;     /* threads that read ahead; -1 = when storage is slow, 0 = never */
     int turns;          /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
     uint64_t seed;
     int on_error;

@@ -57,7 +57,10 @@ static void print_order(printer *p, const leat__plan *plan) {
         if (i) print(p, ", ");
         switch (v->kind) {
         case LEAT_ORDER_SHUFFLE:
-            if (v->window && v->window < order->length[i])
+            if (v->blocks)
+                print(p, "shuffle of %" PRIu64 " blocks in groups of %" PRIu64, v->blocks->n,
+                      v->blocks->group);
+            else if (v->window && v->window < order->length[i])
                 print(p, "shuffle in windows of %" PRIu64, v->window);
             else
                 print(p, "shuffle of all (%s)",

@@ -41,6 +41,7 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
         int got = 0;
         bool ended = false;
         leat__value value;
+        leat__stream_place from;
         if (plan->stream) {
             got = leat__stream_next(plan->stream, &record, &now);
             value = (leat__value){.data = record.data,
@@ -49,6 +50,10 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
                                   .ndim = 1,
                                   .shape = {(int64_t)record.size}};
             at.record = &value;
+            if (got == 0) {
+                leat__stream_where(plan->stream, &from.shard, &from.record);
+                at.from = &from;
+            }
             const int kept = got == 0 ? leat__stream_keeps(tools, &at, &now) : 1;
             if (kept < 0) got = kept;
             if (kept == 0) {
@@ -69,6 +74,6 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
     leat__buf_free(&record);
     leat__tools_free(tools);
     leat__free(tools);
-    if (rc == 0 && plan->stream) rc = leat__stream_rewind(plan->stream, err);
+    if (plan->stream) leat__stream_rewind(plan->stream);
     return rc;
 }

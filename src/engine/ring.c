@@ -19,10 +19,6 @@ static void slot_free(leat__slot *slot) {
     leat__free(slot->position);
     leat__free(slot->params);
     leat__free(slot->params_text);
-    for (int i = 0; slot->record && i < ring->n_records; i++) {
-        leat__buf_free(&slot->record[i].bytes);
-        leat__free(slot->record[i].bad);
-    }
     leat__free(slot->record);
     leat__free(slot->dropped);
     leat__free(slot);
@@ -67,7 +63,8 @@ static bool slot_arrays(leat__slot *slot) {
     slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
     slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
     if (ring->stream)
-        slot->record = leat__alloc(LEAT_MEM_SLOT, (size_t)ring->n_records * sizeof *slot->record);
+        slot->record =
+            leat__alloc(LEAT_MEM_SLOT, (size_t)(ring->n_records + ring->n_others) * sizeof *slot->record);
     if (!slot->sample || !slot->position || !slot->dropped || !slot->count || !slot->offsets ||
         (ring->stream && !slot->record))
         return false;
@@ -119,6 +116,8 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     ring->stream = plan->stream != NULL;
     const bool spares = leat__plan_pads(plan) && !plan->drop_remainder && plan->rank > 0;
     ring->n_records = plan->batch * (spares ? 2 : 1);
+    if (ring->stream && plan->on_error == LEAT_ON_ERROR_REPLACE && plan->batch < LEAT_OTHERS)
+        ring->n_others = LEAT_OTHERS;
     ring->params = config->params != 0;
     ring->owner = getpid();
     ring->alloc = config->slot_alloc;
@@ -159,9 +158,7 @@ void leat_batch_release(leat_batch *batch) {
     slot->state = LEAT_SLOT_FREE;
     const bool last = --ring->n_leased == 0 && ring->orphan;
     if (!last) {
-        /* The reader of a stream waits there too, and must not take a worker's wake-up. */
-        if (ring->stream) pthread_cond_broadcast(&ring->work);
-        else pthread_cond_signal(&ring->work);
+        pthread_cond_signal(&ring->work);
         pthread_cond_signal(&ring->progress); /* a consumer may wait because all were held */
     }
     leat__unlock(&ring->mutex);

@@ -13,6 +13,7 @@
 
 #define LEAT_SLOTS_MAX 1024
 #define LEAT_SLOT_BAD_MAX 64
+#define LEAT_OTHERS 8 /* batches of a stream that are smaller than this borrow so many records */
 
 typedef enum leat__slot_state {
     LEAT_SLOT_FREE,
@@ -21,18 +22,29 @@ typedef enum leat__slot_state {
     LEAT_SLOT_LEASED
 } leat__slot_state;
 
+typedef struct
+    leat__mark { /* where a stream can be read from, to go on behind a batch; zeroed = from its beginning */
+    bool set;
+    uint64_t iteration;     /* the order's name for the run of the stream                        */
+    uint64_t shard;         /* holds the first record that a later position may need             */
+    uint64_t first, origin; /* records before that shard, without and with those that filters drop */
+    uint64_t records;       /* in the whole stream, if the position depends on it; 0 = it does not */
+} leat__mark;
+
 typedef struct leat__cursor { /* a position between two batches */
     uint64_t epoch;
     uint64_t position; /* samples of the epoch before it */
     uint64_t step;     /* batches of the epoch before it */
+    leat__mark mark;   /* streams only                   */
 } leat__cursor;
 
-typedef struct leat__record { /* of a stream; zeroed = empty */
-    leat__buf bytes;
-    uint64_t number; /* in its run of the stream, without those that a filter dropped */
-    uint64_t origin; /* with them */
-    leat_error *bad; /* not NULL: the record is lost, and why */
-    bool taken;      /* by a slot, from the window */
+typedef struct leat__record { /* of a stream, in a block of the window; zeroed = none */
+    const uint8_t *data;
+    size_t bytes;
+    uint64_t origin; /* its number, those that a filter dropped counted too */
+    leat__stream_place from;
+    const leat_error *bad; /* not NULL: the record is lost, and why */
+    struct leat__feed_block *block;
 } leat__record;
 typedef struct leat__ring leat__ring;
 
@@ -54,7 +66,8 @@ typedef struct leat__slot {
     uint64_t *position;   /* (batch) in the epoch                  */
     leat__params *params; /* (batch), only when somebody asks      */
     char *params_text;
-    leat__record *record; /* (ring->n_records), streams only, while filling */
+    leat__record *record; /* (ring->n_records + n_others), streams only, while filling */
+    int n_others;         /* of them, that may take the place of bad ones            */
     uint8_t *dropped;     /* (batch) 1 = a hole                    */
     int64_t **count;      /* [output] (batch), ragged outputs only; of padded ones (batch, ndim) */
     int64_t **offsets;    /* [output] (batch + 1)                  */
@@ -83,6 +96,7 @@ struct leat__ring {
     size_t slot_bytes;
     bool stream, params;
     int n_records; /* of a slot: its own, and perhaps those of the first rank, which fill places up */
+    int n_others;  /* of a slot, behind those: from the window, in case that some are bad            */
     pid_t owner;   /* the process that may touch the mutex  */
     leat_slot_alloc_fn alloc;
     leat_slot_free_fn free;

@@ -357,6 +357,14 @@ static bool take_cached(leat__tools *tools, const leat__where *at) {
     return leat__cache_take(plan->cache, &tools->cached, at->sample, direct ? into : NULL, tools->value);
 }
 
+/* What the source gives, unless somebody has read it already. */
+static int read_values(leat__tools *tools, const leat__where *at, leat_error *err) {
+    const leat__source *source = tools->plan->source;
+    if (!at->record) return source->class->read(source, &tools->reader, at->sample, tools->value, err);
+    memcpy(tools->value, at->record, (size_t)source->n_fields * sizeof tools->value[0]);
+    return 0;
+}
+
 /* The sample as it comes to the place of the cache in the text; without a cache that is right behind the source. */
 static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *err) {
     const leat__plan *plan = tools->plan;
@@ -365,8 +373,7 @@ static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *e
         drawn.epoch = 0;
         drawn.position = at->sample;
     }
-    if (at->record) tools->value[0] = *at->record;
-    else LEAT_TRY(plan->source->class->read(plan->source, &tools->reader, at->sample, tools->value, err));
+    LEAT_TRY(read_values(tools, at, err));
     LEAT_TRY(run_range(tools, &drawn, 0, plan->caching.step, err));
     if (!plan->cache) return 0;
     leat__run_stage(tools, LEAT_STAGE_STORE);
@@ -377,9 +384,7 @@ static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *e
 /* Some values of a sample, for a question: from the index, the record or the file, whether or not there is a cache. */
 static int run_question(leat__tools *tools, const leat__where *at, leat_error *err) {
     const leat__source *source = tools->plan->source;
-    if (at->record) tools->value[0] = *at->record;
-    else if (!tools->known)
-        LEAT_TRY(source->class->read(source, &tools->reader, at->sample, tools->value, err));
+    if (at->record || !tools->known) LEAT_TRY(read_values(tools, at, err));
     for (int i = 0; i < source->n_fields; i++)
         if (tools->known >> i & 1)
             source->class->known(source, at->sample, i, &tools->value[i], &tools->told[i]);
@@ -397,6 +402,11 @@ static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err)
     return store(tools, at, err);
 }
 
+void leat__run_describe(const leat__plan *plan, const leat__where *at, char *text, size_t cap) {
+    if (at->from) leat__stream_describe(plan->stream, at->from->shard, at->from->record, text, cap);
+    else plan->source->class->describe(plan->source, at->sample, text, cap);
+}
+
 int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err) {
     leat_error local;
     if (!err) err = &local;
@@ -407,7 +417,7 @@ int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err)
     if (rc < 0) {
         if (stage != LEAT_STAGE_READ) { /* reading names its file itself */
             char where[600];
-            tools->plan->source->class->describe(tools->plan->source, at->sample, where, sizeof where);
+            leat__run_describe(tools->plan, at, where, sizeof where);
             leat__error_prefix(err, "%s: %s: ", where, leat_stage_name(stage));
         }
         err->stage = stage;

@@ -34,12 +34,18 @@ typedef struct leat__tools { /* of one worker; zeroed, then leat__tools_init    
     uint64_t stage_ns[LEAT_STAGE_COUNT];
 } leat__tools;
 
+typedef struct leat__stream_place { /* of a record */
+    size_t shard;
+    uint64_t record; /* its number in the shard */
+} leat__stream_place;
+
 typedef struct leat__where { /* which sample, and where its results go                   */
     uint64_t epoch, position, sample;
-    const leat__value *record; /* of a stream: read already                                */
-    uint8_t *slot;             /* memory of the batch, NULL = nowhere: the values are wanted */
-    int place;                 /* in the batch                                             */
-    leat__params *params;      /* NULL: nobody asks what was drawn                         */
+    const leat__value *record; /* what the source gives, if it was read already: a value for each field */
+    const leat__stream_place *from; /* of a stream                                         */
+    uint8_t *slot;                  /* memory of the batch, NULL = nowhere: the values are wanted */
+    int place;                      /* in the batch                                             */
+    leat__params *params;           /* NULL: nobody asks what was drawn                         */
     int64_t **count; /* [output][place]: values of ragged fields; [output][place][axis]: of padded ones */
 } leat__where;
 
@@ -62,6 +68,8 @@ void leat__tools_adopt(leat__tools *tools, const leat__high_water *high);
 /* Reads, parses, decodes, transforms and stores one sample. On failure the message names the sample and err->stage the
  * stage; its place in the batch holds anything. */
 int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err);
+/* Where a sample comes from, for messages. */
+void leat__run_describe(const leat__plan *plan, const leat__where *at, char *text, size_t cap);
 /* For the steps, which are in run.c and run_pass.c: */
 int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);

@@ -42,6 +42,10 @@ static leat__cursor cursor_next(const leat_pipeline *feed, leat__cursor at) {
     return at;
 }
 
+leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint64_t n) {
+    return cursor_next(feed, cursor_behind(at, n));
+}
+
 static int begin_slot(leat_pipeline *feed) {
     leat__slot *slot = leat__ring_free_slot(feed->ring);
     if (!slot) return 0;
@@ -93,7 +97,7 @@ static int walk_places(leat_pipeline *feed) {
         if (!mine && !spare) continue;
         const leat__place place = leat__order_map(order, slot->begin.epoch, position);
         leat__record *record = &slot->record[mine ? at - own : batch + at];
-        leat__feed_take(feed->stream, place, record);
+        if (leat__feed_take(feed->stream, place, record, &feed->stream_failed) < 0) return 0;
         slot->n_records++;
         if (mine) map_place(feed, position, record->origin);
     }
@@ -127,9 +131,19 @@ static int map_places(leat_pipeline *feed) {
     return 1;
 }
 
+enum { REPLACING = 0xffffffff, BORROWING = 0xfffffffe }; /* numbers of operations, for draws */
+
+/* A small batch has few records that could take the place of a bad one: it gets others from the window. */
+static void borrow_records(leat_pipeline *feed, leat__slot *slot) {
+    const uint64_t last = slot->begin.position + slot->n_global - 1;
+    leat__rng rng = leat__rng_at(feed->plan.seed, slot->begin.epoch, last, (uint32_t)BORROWING);
+    slot->n_others = leat__feed_take_others(feed->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
+                                            slot->record + feed->ring->n_records, feed->ring->n_others);
+}
+
 /* By what is there, not by n: holes that were closed had records too. */
 static void drop_records(leat_pipeline *feed, leat__slot *slot) {
-    for (int i = 0; feed->stream && i < feed->ring->n_records; i++)
+    for (int i = 0; feed->stream && i < feed->ring->n_records + feed->ring->n_others; i++)
         leat__feed_give(feed->stream, &slot->record[i]);
 }
 
@@ -146,6 +160,9 @@ static bool open_slot(leat_pipeline *feed) {
             continue;
         }
         slot->end = cursor_behind(slot->begin, slot->n_global);
+        if (feed->stream)
+            slot->end.mark = leat__feed_mark(feed->stream, slot->begin.epoch, slot->end.position - 1);
+        if (feed->stream) borrow_records(feed, slot);
         feed->cursor = cursor_next(feed, slot->end);
         /* When a stream shows its end is a matter of time, which a state must not tell. */
         if (!feed->stream) slot->end = feed->cursor;
@@ -161,8 +178,13 @@ static bool next_task(leat_pipeline *feed, leat__task *task) {
     if (feed->pause || feed->stop) return false;
     if (!feed->dealing && !open_slot(feed)) return false;
     leat__slot *slot = feed->dealing;
-    *task = (leat__task){
-        .slot = slot, .first = slot->next_place, .n = LEAT_MIN(feed->plan.grain, slot->n - slot->next_place)};
+    /* Where storage is slow one sample is work enough, and what is not dealt out yet can be read ahead. */
+    const bool ahead = feed->ahead && leat__ahead_in_use(feed->ahead);
+    const int grain = ahead ? LEAT_MAX(feed->plan.group, 1) : feed->plan.grain;
+    *task = (leat__task){.slot = slot,
+                         .first = slot->next_place,
+                         .n = LEAT_MIN(grain, slot->n - slot->next_place),
+                         .ahead = ahead};
     slot->next_place += task->n;
     if (slot->next_place == slot->n) feed->dealing = NULL;
     return true;
@@ -170,40 +192,65 @@ static bool next_task(leat_pipeline *feed, leat__task *task) {
 
 /* ----------------------------------------------------------------------------------------- run tasks */
 
-static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at,
-                     leat_error *err) {
+/* entry: what was read already, of a stream; NULL = the sample is to be read. */
+static int run_entry(leat__worker *worker, const leat__record *entry, leat__where *at, leat_error *err) {
     leat__value record;
     at->record = NULL;
-    (void)feed;
-    if (slot->record) {
-        const leat__record *entry = &slot->record[leat__slot_record(slot, place)];
+    if (entry) {
         if (entry->bad) {
             *err = *entry->bad;
             err->stage = LEAT_STAGE_READ;
             err->sample = at->sample;
             return entry->bad->code;
         }
-        record = (leat__value){.data = entry->bytes.data,
-                               .bytes = entry->bytes.size,
+        record = (leat__value){.data = entry->data,
+                               .bytes = entry->bytes,
                                .dtype = LEAT_DTYPE_BYTES,
                                .ndim = 1,
-                               .shape = {(int64_t)entry->bytes.size}};
+                               .shape = {(int64_t)entry->bytes}};
         at->record = &record;
+        at->from = &entry->from;
     }
     return leat__run_sample(&worker->tools, at, err);
 }
 
-/* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch. */
+static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at,
+                     leat_error *err) {
+    (void)feed;
+    const leat__record *entry = slot->record ? &slot->record[leat__slot_record(slot, place)] : NULL;
+    return run_entry(worker, entry, at, err);
+}
+
+/* A place whose sample may have been read ahead. Those that repeat others are not. */
+static int run_ahead(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at,
+                     leat_error *err) {
+    leat__ahead_cell *cell;
+    leat__run_stage(&worker->tools, LEAT_STAGE_READ); /* it may have to wait */
+    leat__lock(&feed->ring->mutex);
+    at->record = leat__ahead_take(feed->ahead, at->epoch, at->position, &cell);
+    leat__unlock(&feed->ring->mutex);
+    if (!cell) return run_place(feed, worker, slot, place, at, err);
+    const int rc = leat__run_sample(&worker->tools, at, err);
+    leat__lock(&feed->ring->mutex);
+    leat__ahead_give(feed->ahead, cell);
+    leat__unlock(&feed->ring->mutex);
+    return rc;
+}
+
+/* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch, or of
+ * what a small batch borrowed. */
 static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
                           leat__where *at) {
-    enum { TRIES = 32, OPERATION = 0xffffffff };
-    leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)OPERATION);
+    enum { TRIES = 32 };
+    leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)REPLACING);
     leat_error ignored;
     for (int i = 0; i < TRIES; i++) {
-        int from = place;
+        const leat__record *entry = NULL;
         if (slot->record) {
-            from = (int)leat__rng_below(&rng, (uint64_t)slot->n);
-            at->sample = slot->record[leat__slot_record(slot, from)].origin;
+            const int k = (int)leat__rng_below(&rng, (uint64_t)(slot->n + slot->n_others));
+            entry =
+                &slot->record[k < slot->n ? leat__slot_record(slot, k) : feed->ring->n_records + k - slot->n];
+            at->sample = entry->origin;
         } else {
             leat__lock(&feed->ring->mutex); /* mapping may make a table */
             const uint64_t length = leat__order_length(&feed->plan.order);
@@ -212,7 +259,7 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
             at->sample = leat__order_map(&feed->plan.order, at->epoch, position).sample;
             leat__unlock(&feed->ring->mutex);
         }
-        if (run_place(feed, worker, slot, from, at, &ignored) == 0) {
+        if (run_entry(worker, entry, at, &ignored) == 0) {
             slot->sample[place] = at->sample;
             return 0;
         }
@@ -266,8 +313,12 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
     leat__slot *slot = task->slot;
     leat__tools *tools = &worker->tools;
     if (feed->stall_us) stall(feed, worker);
-    tools->timed = (worker->n_tasks++ & feed->timed_mask) == 0;
-    if (tools->timed) tools->mark_ns = leat__now_ns();
+    tools->timed = (worker->n_tasks & feed->timed_mask) == 0;
+    const bool judged = tools->timed && (worker->n_tasks & feed->judged_mask) == 0;
+    worker->n_tasks++;
+    const uint64_t cpu = judged ? leat__thread_cpu_ns() : 0, waits = judged ? leat__thread_waits() : 0;
+    const uint64_t began = tools->timed ? leat__now_ns() : 0, read = tools->stage_ns[LEAT_STAGE_READ];
+    tools->mark_ns = began;
     tools->stage = LEAT_STAGE_NONE;
     for (int i = 0; i < task->n; i++) {
         const int place = task->first + i;
@@ -279,11 +330,18 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
                           .params = slot->params ? &slot->params[place] : NULL,
                           .count = slot->count};
         leat_error err;
-        const bool good = run_place(feed, worker, slot, place, &at, &err) == 0 ||
+        const bool look = task->ahead && place < slot->n_valid;
+        const bool good = (look ? run_ahead : run_place)(feed, worker, slot, place, &at, &err) == 0 ||
                           handle_bad(feed, worker, slot, place, &at, &err);
         if (feed->plan.group) mix_place(tools, &at, good, i + 1 == task->n, slot->n_valid);
     }
     if (feed->plan.non_temporal) leat__image_fence();
+    if (!judged) return;
+    /* Time in reading in which the processor had nothing to do, not others to serve. */
+    const uint64_t wall = leat__now_ns() - began, busy = leat__thread_cpu_ns() - cpu;
+    worker->task_now_ns += wall;
+    if (wall > busy && leat__thread_waits() > waits)
+        worker->slow_now_ns += LEAT_MIN(tools->stage_ns[LEAT_STAGE_READ] - read, wall - busy);
 }
 
 /* After a task, with the mutex held: what the worker has done, and the largest buffers it needed. */
@@ -294,6 +352,8 @@ static void account(leat_pipeline *feed, leat__worker *worker, int n) {
         worker->timed_samples += (uint64_t)n;
         memcpy(worker->stage_ns, tools->stage_ns, sizeof worker->stage_ns);
         worker->cpu_ns = leat__thread_cpu_ns();
+        worker->task_ns = worker->task_now_ns;
+        worker->slow_ns = worker->slow_now_ns;
     }
     worker->bytes_read = tools->reader.bytes_read;
     worker->cache_hits = tools->cached.hits;
@@ -371,15 +431,14 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-/* The reader of a stream: the only thread that inflates. */
+/* Readers of a stream: the only threads that inflate. */
 static void *reader_main(void *argument) {
     leat_pipeline *feed = argument;
     leat__ring *ring = feed->ring;
     leat__lock(&ring->mutex);
     while (!feed->stop) {
         if (feed->pause || !leat__feed_hungry(feed->stream)) {
-            /* Nobody signals that records were freed: look again soon. */
-            leat__cond_wait_for(&ring->work, &ring->mutex, 1000000);
+            leat__feed_wait(feed->stream, &ring->mutex);
             continue;
         }
         feed->n_busy++;
@@ -394,6 +453,17 @@ static void *reader_main(void *argument) {
     return NULL;
 }
 
+static int start_reader(leat_pipeline *feed, void *(*run)(void *), int i, leat_error *err) {
+    char name[32];
+    snprintf(name, sizeof name, "leat-reader-%d", i);
+    leat__lock(&feed->ring->mutex);
+    const int rc = leat__thread_start(&feed->reader[i], run, feed, name, err);
+    feed->n_running += rc == 0;
+    feed->n_readers += rc == 0;
+    leat__unlock(&feed->ring->mutex);
+    return rc;
+}
+
 int leat__sched_start(leat_pipeline *feed, leat_error *err) {
     for (int i = 0; i < feed->n_workers; i++) {
         leat__worker *worker = &feed->worker[i];
@@ -403,6 +473,11 @@ int leat__sched_start(leat_pipeline *feed, leat_error *err) {
         LEAT_TRY(leat__group_init(worker->tools.group, &feed->plan, err));
     }
     if (feed->config.synchronous) return 0;
+    if (feed->ahead) { /* those that were asked for are there before the first task */
+        leat__lock(&feed->ring->mutex);
+        leat__ahead_tune(feed->ahead);
+        leat__unlock(&feed->ring->mutex);
+    }
     for (int i = 0; i < feed->n_workers; i++) {
         char name[32];
         snprintf(name, sizeof name, "leat-worker-%d", i);
@@ -421,12 +496,11 @@ int leat__sched_start(leat_pipeline *feed, leat_error *err) {
         feed->n_workers = i;
         break;
     }
-    if (!feed->stream) return 0;
-    LEAT_TRY(leat__thread_start(&feed->reader, reader_main, feed, "leat-reader", err));
-    feed->reader_runs = true;
-    leat__lock(&feed->ring->mutex);
-    feed->n_running++;
-    leat__unlock(&feed->ring->mutex);
+    for (int i = 0; feed->stream && i < leat__feed_readers(feed->stream); i++) {
+        const int rc = start_reader(feed, reader_main, i, err);
+        if (rc < 0 && i == 0) return rc;
+        if (rc < 0) break;
+    }
     return 0;
 }
 
@@ -436,6 +510,8 @@ bool leat__sched_stop(leat_pipeline *feed) {
     leat__lock(&ring->mutex);
     feed->stop = true;
     pthread_cond_broadcast(&ring->work);
+    if (feed->stream) leat__feed_wake(feed->stream);
+    if (feed->ahead) leat__ahead_wake(feed->ahead);
     while (feed->n_running > 0) {
         const uint64_t now = leat__now_ns();
         if (now >= until) break;
@@ -448,14 +524,14 @@ bool leat__sched_stop(leat_pipeline *feed) {
         if (all) pthread_join(feed->worker[i].thread, NULL);
         else pthread_detach(feed->worker[i].thread);
     }
-    if (feed->reader_runs) {
-        if (all) pthread_join(feed->reader, NULL);
-        else pthread_detach(feed->reader);
+    for (int i = 0; i < feed->n_readers; i++) {
+        if (all) pthread_join(feed->reader[i], NULL);
+        else pthread_detach(feed->reader[i]);
     }
     return all;
 }
 
-int leat__sched_move(leat_pipeline *feed, leat__cursor cursor, leat_error *err) {
+void leat__sched_move(leat_pipeline *feed, leat__cursor cursor) {
     leat__ring *ring = feed->ring;
     feed->pause = true;
     while (feed->n_busy > 0) leat__cond_wait(&ring->progress, &ring->mutex);
@@ -467,11 +543,12 @@ int leat__sched_move(leat_pipeline *feed, leat__cursor cursor, leat_error *err) 
         if (slot->state == LEAT_SLOT_FILLING) drop_records(feed, slot);
         slot->state = LEAT_SLOT_FREE;
     }
-    const int rc = feed->stream ? leat__feed_reset(feed->stream, err) : 0;
+    if (feed->stream) leat__feed_reset(feed->stream, &cursor);
     feed->cursor = feed->handed = cursor;
     feed->opened = feed->due = feed->bad_of_epoch = 0;
     feed->failed = feed->stream_failed = (leat_error){0};
     feed->pause = false;
+    if (feed->ahead) leat__ahead_clear(feed->ahead);
     pthread_cond_broadcast(&ring->work);
-    return rc;
+    if (feed->stream) leat__feed_wake(feed->stream);
 }

@@ -89,19 +89,20 @@ static int hash_path(const leat__question *question, const leat__source *source,
     return 0;
 }
 
-static int ask_program(leat__tools *tools, const leat__question *question, uint64_t sample, uint64_t *answer,
-                       leat_error *err) {
+static int ask_program(leat__tools *tools, const leat__question *question, const leat__where *at,
+                       uint64_t *answer, leat_error *err) {
     leat_tensor tensors[LEAT_VALUES_MAX];
     leat__inputs_fill(&question->inputs, tools->value, tensors);
     leat__error_clear(err);
     leat__called_enter(tools->plan, question->called);
-    const int rc = question->called->filter(question->called->user, tensors, question->inputs.n, sample, err);
+    const int rc =
+        question->called->filter(question->called->user, tensors, question->inputs.n, at->sample, err);
     leat__called_leave(tools->plan, question->called);
     *answer = rc > 0;
     if (rc >= 0) return 0;
     char where[300], said[500];
     const char *why = err->message[0] ? err->message : "it did not say why";
-    tools->plan->source->class->describe(tools->plan->source, sample, where, sizeof where);
+    leat__run_describe(tools->plan, at, where, sizeof where);
     leat__printable(said, sizeof said, why, strnlen(why, sizeof err->message));
     return leat__fail(err, rc, "%s: filter callback=%s: %s", where, question->called->name, said);
 }
@@ -125,7 +126,7 @@ int leat__question_answer(leat__tools *tools, const leat__question *question, co
     if (rc < 0) return rc;
     switch (question->kind) {
     case LEAT_ASK_CONDITION: *answer = leat__predicate_holds(&question->predicate, tools->value); break;
-    case LEAT_ASK_PROGRAM: return ask_program(tools, question, at->sample, answer, err);
+    case LEAT_ASK_PROGRAM: return ask_program(tools, question, at, answer, err);
     case LEAT_ASK_NUMBER:
         leat__convert(answer, LEAT_DTYPE_I64, tools->value[question->value].data,
                       tools->value[question->value].dtype, 1, false, 1, 0);

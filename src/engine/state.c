@@ -3,6 +3,9 @@
  *
  *     leat-state 1 epoch=2 position=640 step=10 seed=0 batch=64 pipeline=HEX dataset=HEX text=...
  *
+ * That of a stream has ` stream=RUN:SHARD:FIRST:ORIGIN:RECORDS` before the text: from which shard to read on, and what
+ * was counted before it (leat__mark). So only shards that are still needed are inflated again.
+ *
  * It is the same on all ranks: positions and batches are those of all of them together, so that another number of ranks
  * can go on from it.
  *
@@ -33,15 +36,19 @@ static int write_parts(const leat__source *source, char text[TEXT_MAX]) {
 
 int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
     const leat__plan *plan = &feed->plan;
-    char parts[TEXT_MAX];
+    const leat__mark *mark = &feed->handed.mark;
+    char parts[TEXT_MAX], stream[140] = "";
     const int left = TEXT_MAX - write_parts(plan->source, parts);
+    if (mark->set)
+        snprintf(stream, sizeof stream, " stream=%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+                 mark->iteration, mark->shard, mark->first, mark->origin, mark->records);
     const int n =
         snprintf(text, cap,
                  "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
-                 " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 "%s text=%.*s",
+                 " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 "%s%s text=%.*s",
                  feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed,
-                 leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, parts, left,
-                 (const char *)plan->text.data);
+                 leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, stream, parts,
+                 left, (const char *)plan->text.data);
     if (n < 0 || (size_t)n >= cap)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
     return n;
@@ -57,6 +64,30 @@ static bool number_of(const char *text, const char *name, int base, uint64_t *ou
     char *end;
     *out = strtoull(value, &end, base);
     return *end == ' ' || *end == 0;
+}
+
+/* What it says of a stream; false if that cannot be. */
+static bool read_mark(const leat_pipeline *feed, const char *text, const char *end, leat__mark *mark) {
+    static const char key[] = " stream=";
+    uint64_t *const numbers[] = {&mark->iteration, &mark->shard, &mark->first, &mark->origin, &mark->records};
+    const char *at = strstr(text, key);
+    *mark = (leat__mark){0};
+    if (!at || at >= end) return true; /* from its beginning */
+    at += sizeof key - 1;
+    for (size_t i = 0; i < LEAT_COUNT(numbers); i++) {
+        char *behind;
+        if (*at < '0' || *at > '9') return false;
+        *numbers[i] = strtoull(at, &behind, 10);
+        if (*behind != (i + 1 < LEAT_COUNT(numbers) ? ':' : ' ')) return false;
+        at = behind + 1;
+    }
+    const uint64_t known = feed->plan.order.length[0];
+    mark->set = true;
+    return feed->stream && mark->shard < leat__stream_shards(feed->plan.stream) &&
+           mark->first <= mark->origin && mark->first != UINT64_MAX && mark->origin != UINT64_MAX &&
+           (mark->shard > 0 || mark->origin == 0) && mark->records != LEAT_ENDLESS &&
+           (mark->records == 0 || mark->first <= mark->records) &&
+           (mark->records == 0 || known == LEAT_ENDLESS || known == mark->records);
 }
 
 /* Where two texts begin to differ: at the beginning of an operation. */
@@ -122,6 +153,8 @@ int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *
     LEAT_TRY(check_pipeline(plan, pipeline, batch, was + 6, err));
     if (dataset != plan->source->fingerprint) return fail_data(plan->source, text, err);
     const uint64_t length = leat__order_length(&plan->order);
+    if (!read_mark(feed, text, was, &out->mark))
+        return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: what it says of the stream cannot be");
     if (out->position > length || out->step > out->position)
         return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: position %" PRIu64 " of %" PRIu64,
                           out->position, length);

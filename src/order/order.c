@@ -14,6 +14,7 @@ int leat__order_add(leat__order *order, leat__order_verb verb, leat_error *err) 
 static void free_verb(leat__order_verb *verb) {
     leat__free(verb->pick);
     leat__balance_free(&verb->balance);
+    leat__blocks_free(&verb->blocks);
     leat__interleave_free(&verb->interleave);
     leat__branch_free(&verb->branch);
 }
@@ -33,6 +34,8 @@ int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_e
     memmove(&order->table[at + 1], &order->table[at], behind * sizeof order->table[0]);
     order->verb[at] = verb;
     memset(&order->table[at], 0, sizeof order->table[at]);
+    for (int i = at + 1; i < order->n_verbs; i++) /* other samples come to them now */
+        if (order->verb[i].blocks) leat__blocks_uncut(order->verb[i].blocks);
     return 0;
 }
 
@@ -82,14 +85,35 @@ static uint64_t table_size(const leat__order *order, int i) {
         return block > LEAT_PERMUTE_TABLE_MAX ? 0 : block;
     }
     if (verb->kind != LEAT_ORDER_SHUFFLE) return 0;
+    if (verb->blocks) {
+        uint64_t most;
+        if (__builtin_mul_overflow(verb->blocks->largest, verb->blocks->group, &most)) most = UINT64_MAX;
+        return LEAT_MIN(LEAT_MIN(most, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
+    }
     if (verb->window)
         return LEAT_MIN(LEAT_MIN(verb->window, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
     return order->length[i] > LEAT_PERMUTE_TABLE_MAX ? 0 : order->length[i];
 }
 
+typedef struct sizing { /* samples as they come to a verb */
+    leat__order *order;
+    int verb;
+} sizing;
+
+static leat__place map_part(leat__order *order, int n_verbs, uint64_t epoch, uint64_t position);
+
+static uint64_t bytes_at(void *user, uint64_t position) {
+    const sizing *s = user;
+    return s->order->bytes(s->order->bytes_user, map_part(s->order, s->verb, 0, position).sample);
+}
+
 int leat__order_allocate(leat__order *order, leat_error *err) {
     for (int i = 0; i < order->n_verbs; i++) {
         if (order->verb[i].branch) LEAT_TRY(leat__branch_allocate(order->verb[i].branch, err));
+        leat__blocks *blocks = order->verb[i].blocks;
+        if (blocks && blocks->n == 0)
+            LEAT_TRY(leat__blocks_cut(blocks, order->length[i], order->bytes ? bytes_at : NULL,
+                                      &(sizing){order, i}, err));
         const size_t n = table_size(order, i), bytes = n * sizeof(uint16_t);
         for (int k = 0; k < 2; k++) {
             leat__order_table *table = &order->table[i][k];
@@ -110,24 +134,43 @@ void leat__order_free(leat__order *order) {
     *order = (leat__order){0};
 }
 
+static uint64_t look_up(const leat__order_table *table, uint64_t position) {
+    if (table->n > LEAT_PERMUTE_TABLE_MAX) return leat__permute_cipher(position, table->n, table->key);
+    return table->slot[position];
+}
+
+static bool holds(const leat__order_table *table, uint64_t iteration, uint64_t window, uint64_t n) {
+    return table->n == n && table->iteration == iteration && table->window == window;
+}
+
 /* Position within window number `window`, which holds n samples, of verb i in the given iteration. */
 static uint64_t permute(leat__order *order, int i, uint64_t iteration, uint64_t window, uint64_t n,
                         uint64_t position) {
     const leat__order_verb *verb = &order->verb[i];
-    if (!verb->reshuffle) iteration = 0;
-    leat__rng rng = leat__rng_at(verb->seed, iteration, window, verb->op);
-    if (n > LEAT_PERMUTE_TABLE_MAX) return leat__permute_cipher(position, n, leat__rng_u64(&rng));
     leat__order_table *table = order->table[i];
-    for (int k = 0; k < 2; k++)
-        if (table[k].n == n && table[k].iteration == iteration && table[k].window == window)
-            return table[k].slot[position];
-    /* The older of the two makes room; the newer one stays for positions around a border. */
+    if (!verb->reshuffle) iteration = 0;
+    if (holds(&table[1], iteration, window, n)) return look_up(&table[1], position);
+    /* The older of the two comes up, or makes room; the newer one stays. */
     const leat__order_table older = table[0];
     table[0] = table[1];
-    table[1] = (leat__order_table){
-        .iteration = iteration, .window = window, .n = (uint32_t)n, .cap = older.cap, .slot = older.slot};
-    leat__permute_table(table[1].slot, (uint32_t)n, rng);
-    return table[1].slot[position];
+    table[1] = older;
+    if (holds(&table[1], iteration, window, n)) return look_up(&table[1], position);
+    leat__rng rng = leat__rng_at(verb->seed, iteration, window, verb->op);
+    table[1].iteration = iteration;
+    table[1].window = window;
+    table[1].n = n;
+    if (n > LEAT_PERMUTE_TABLE_MAX) table[1].key = leat__rng_u64(&rng);
+    else leat__permute_table(table[1].slot, (uint32_t)n, rng);
+    return look_up(&table[1], position);
+}
+
+/* Blocks in a drawn order, and the samples of a group of them shuffled. */
+static uint64_t permute_blocks(leat__order *order, int i, uint64_t iteration, uint64_t position) {
+    const leat__order_verb *verb = &order->verb[i];
+    const leat__blocks_group group =
+        leat__blocks_find(verb->blocks, verb->seed, verb->reshuffle ? iteration : 0, verb->op, position);
+    const uint64_t place = permute(order, i, iteration, group.number, group.n, position - group.first);
+    return leat__blocks_sample(verb->blocks, &group, place);
 }
 
 /* Iteration numbers of the source count up over epochs and repeats alike: `repeat 2` for one epoch and two epochs
@@ -144,9 +187,9 @@ static uint64_t balanced(leat__order *order, int i, uint64_t iteration, uint64_t
     return leat__balance_member(verb->balance, verb->seed, iteration, verb->op, block, place);
 }
 
-static leat__place map_part(leat__order *order, int n_verbs, uint64_t epoch, uint64_t position) {
-    leat__place at = {.iteration = epoch, .sample = position};
-    for (int i = n_verbs - 1; i >= 0; i--) {
+/* From behind verb number n_verbs - 1 to in front of verb number down_to. */
+static leat__place map_between(leat__order *order, int down_to, int n_verbs, leat__place at) {
+    for (int i = n_verbs - 1; i >= down_to; i--) {
         const leat__order_verb *verb = &order->verb[i];
         const uint64_t n = order->length[i];
         switch (verb->kind) {
@@ -158,6 +201,10 @@ static leat__place map_part(leat__order *order, int n_verbs, uint64_t epoch, uin
             at.sample %= n;
             break;
         case LEAT_ORDER_SHUFFLE: {
+            if (verb->blocks) {
+                at.sample = permute_blocks(order, i, at.iteration, at.sample);
+                break;
+            }
             const uint64_t size = verb->window ? verb->window : n;
             const uint64_t window = at.sample / size, first = window * size;
             at.sample =
@@ -173,12 +220,42 @@ static leat__place map_part(leat__order *order, int n_verbs, uint64_t epoch, uin
     return at;
 }
 
+static leat__place map_part(leat__order *order, int n_verbs, uint64_t epoch, uint64_t position) {
+    return map_between(order, 0, n_verbs, (leat__place){.iteration = epoch, .sample = position});
+}
+
 leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position) {
     return map_part(order, order->n_verbs, epoch, position);
 }
 
 uint64_t leat__order_map_part(leat__order *order, int n_verbs, uint64_t position) {
     return map_part(order, n_verbs, 0, position).sample;
+}
+
+bool leat__order_group_of(leat__order *order, uint64_t epoch, uint64_t position, leat__order_group *out) {
+    int i = 0;
+    while (i < order->n_verbs && !order->verb[i].blocks) i++;
+    if (i == order->n_verbs) return false;
+    const leat__order_verb *verb = &order->verb[i];
+    const leat__place at = map_between(order, i + 1, order->n_verbs, (leat__place){epoch, position});
+    const uint64_t iteration = verb->reshuffle ? at.iteration : 0;
+    const leat__blocks_group group =
+        leat__blocks_find(verb->blocks, verb->seed, iteration, verb->op, at.sample);
+    *out = (leat__order_group){.iteration = at.iteration,
+                               .number = group.number,
+                               .n_runs = LEAT_MIN(verb->blocks->group, verb->blocks->n - group.block),
+                               .at = group,
+                               .verb = i};
+    return true;
+}
+
+bool leat__order_group_run(leat__order *order, const leat__order_group *group, uint64_t i, uint64_t *first,
+                           uint64_t *last) {
+    const leat__blocks *blocks = order->verb[group->verb].blocks;
+    const uint64_t *border = &blocks->border[group->at.order->block[group->at.block + i]];
+    *first = map_part(order, group->verb, group->iteration, border[0]).sample;
+    *last = map_part(order, group->verb, group->iteration, border[1] - 1).sample;
+    return *last - *first == border[1] - 1 - border[0];
 }
 
 static uint64_t add_capped(uint64_t a, uint64_t b) {
@@ -243,6 +320,39 @@ leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, u
     return span_of(
         order, order->n_verbs,
         (leat__span_of_order){.iteration = epoch, .floor = position, .ceil = add_capped(position, 1)});
+}
+
+/* Lengths as they are when nothing is known of the source. */
+static void blind_lengths(const leat__order *order, uint64_t length[LEAT_ORDER_VERBS + 1]) {
+    length[0] = LEAT_ENDLESS;
+    for (int i = 0; i < order->n_verbs; i++) length[i + 1] = length_after(&order->verb[i], length[i]);
+}
+
+bool leat__order_needs_length(const leat__order *order, uint64_t epoch, uint64_t position) {
+    uint64_t blind[LEAT_ORDER_VERBS + 1];
+    blind_lengths(order, blind);
+    if (epoch > 0 && blind[order->n_verbs] != order->length[order->n_verbs]) return true;
+    for (int i = order->n_verbs - 1; i >= 0; i--) {
+        const leat__order_verb *verb = &order->verb[i];
+        const uint64_t n = order->length[i];
+        if (verb->kind == LEAT_ORDER_SKIP) position = add_capped(position, verb->count);
+        if (verb->kind == LEAT_ORDER_SHARD)
+            position = add_capped(multiply_capped(position, verb->count), verb->index);
+        if (verb->kind != LEAT_ORDER_REPEAT || n == LEAT_ENDLESS || n == 0) continue;
+        if (position >= n && n != blind[i]) return true;
+        position %= n;
+    }
+    return false;
+}
+
+uint64_t leat__order_needs(const leat__order *order) {
+    uint64_t blind[LEAT_ORDER_VERBS + 1];
+    blind_lengths(order, blind);
+    int n_verbs = 0;
+    while (n_verbs < order->n_verbs && order->verb[n_verbs].kind != LEAT_ORDER_REPEAT) n_verbs++;
+    const uint64_t n = blind[n_verbs];
+    if (n == LEAT_ENDLESS || n == 0) return n;
+    return span_of(order, n_verbs, (leat__span_of_order){.floor = n - 1, .ceil = n}).ceil;
 }
 
 uint64_t leat__order_reach(const leat__order *order, uint64_t n) {

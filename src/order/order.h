@@ -13,6 +13,7 @@
 #define LEAT_ORDER_H
 
 #include "base/mem.h"
+#include "order/block.h"
 #include "order/interleave.h"
 #include "order/permute.h"
 #include "order/pick.h"
@@ -36,13 +37,14 @@ typedef struct leat__branch leat__branch;
 
 typedef struct leat__order_verb {
     leat__order_kind kind;
-    uint64_t count;  /* take, skip, repeat (LEAT_ENDLESS = without end); shard: number of shards      */
-    uint64_t index;  /* shard: which one                                                              */
-    uint64_t window; /* shuffle: 0 = all samples, else windows of so many consecutive ones            */
-    uint64_t seed;   /* shuffle                                                                       */
-    uint32_t op;     /* shuffle: number of the operation in the text                                  */
-    bool reshuffle;  /* shuffle: another order in each iteration                                      */
-    uint32_t *pick;  /* pick: (count) positions before it; the order's                                */
+    uint64_t count;       /* take, skip, repeat (LEAT_ENDLESS = without end); shard: number of shards      */
+    uint64_t index;       /* shard: which one                                                              */
+    uint64_t window;      /* shuffle: 0 = all samples, else windows of so many consecutive ones            */
+    uint64_t seed;        /* shuffle                                                                       */
+    uint32_t op;          /* shuffle: number of the operation in the text                                  */
+    bool reshuffle;       /* shuffle: another order in each iteration                                      */
+    leat__blocks *blocks; /* shuffle: by blocks, see block.h; NULL = not; the order's                  */
+    uint32_t *pick;       /* pick: (count) positions before it; the order's                                */
     leat__balance *balance; /* balance: the order's; its length is count                                 */
     leat__interleave *interleave; /* the order's, too                                                    */
     leat__branch *branch;         /* likewise; its length is count                                       */
@@ -50,8 +52,9 @@ typedef struct leat__order_verb {
 
 typedef struct leat__order_table { /* a permutation that was used lately          */
     uint64_t iteration, window;
-    uint32_t n; /* 0 = empty                                   */
-    size_t cap; /* elements that slot has room for             */
+    uint64_t n;   /* 0 = empty                                 */
+    uint64_t key; /* of the cipher, if n is too large for slot */
+    size_t cap;   /* elements that slot has room for           */
     uint16_t *slot;
 } leat__order_table;
 
@@ -59,7 +62,10 @@ typedef struct leat__order {
     int n_verbs;
     leat__order_verb verb[LEAT_ORDER_VERBS];
     uint64_t length[LEAT_ORDER_VERBS + 1]; /* length[i]: samples before verb i; LEAT_ENDLESS if so         */
-    leat__order_table table[LEAT_ORDER_VERBS][2];
+    leat__order_table table[LEAT_ORDER_VERBS][2]; /* the one used last is the second             */
+    /* How many bytes a sample of the source has, for blocks; NULL = nobody knows. */
+    uint64_t (*bytes)(const void *user, uint64_t sample);
+    const void *bytes_user;
 } leat__order;
 
 typedef struct leat__place { /* where a position leads */
@@ -75,7 +81,7 @@ int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_e
 bool leat__order_fixed(const leat__order_verb *verb);
 /* Sets the number of samples of the source (LEAT_ENDLESS = not known yet) and all lengths that follow. */
 void leat__order_set_source(leat__order *order, uint64_t n);
-/* Memory for the tables of shuffles, as far as they lack it; after set_source with the largest n (or windows) that will be
+/* Memory for the tables of shuffles, as far as they lack it, and the borders of blocks; after set_source with the largest n (or windows) that will be
  * mapped. */
 int leat__order_allocate(leat__order *order, leat_error *err);
 void leat__order_free(leat__order *order);
@@ -85,6 +91,19 @@ uint64_t leat__order_length(const leat__order *order);
 leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position);
 /* Maps a position of what the first n_verbs verbs give, in the first epoch. */
 uint64_t leat__order_map_part(leat__order *order, int n_verbs, uint64_t position);
+/* Of an order with a shuffle by blocks: which group a position lies in, and the runs of samples that the group is made of.
+ * False if there is no such shuffle. */
+typedef struct leat__order_group {
+    uint64_t iteration, number; /* which it is                       */
+    uint64_t n_runs;
+    leat__blocks_group at;
+    int verb;
+} leat__order_group;
+bool leat__order_group_of(leat__order *order, uint64_t epoch, uint64_t position, leat__order_group *out);
+/* The first and the last sample of run i < n_runs; false if samples between them are missing. Before the next position is
+ * mapped. */
+bool leat__order_group_run(leat__order *order, const leat__order_group *group, uint64_t i, uint64_t *first,
+                           uint64_t *last);
 /* For streams: [floor, ceil) is the part of the source of which position may need to know: no later position of the
  * same iteration maps below floor, and mapping is right once the source is known up to ceil or to its end. If seen is
  * not 0, the source must have been seen to have so many samples before, in this iteration or an earlier one, or to end. */
@@ -92,6 +111,11 @@ typedef struct leat__span_of_order {
     uint64_t iteration, floor, ceil, seen;
 } leat__span_of_order;
 leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position);
+/* Whether where a position leads depends on how many samples the source has, and not on the text alone: then it could be
+ * mapped only because the stream had been read to its end before. */
+bool leat__order_needs_length(const leat__order *order, uint64_t epoch, uint64_t position);
+/* How many samples of the source an iteration can need at the most, by the text alone; LEAT_ENDLESS if all. */
+uint64_t leat__order_needs(const leat__order *order);
 /* Samples from the lowest floor to the highest ceil of any n consecutive positions of one iteration, at the most. */
 uint64_t leat__order_reach(const leat__order *order, uint64_t n);
 

@@ -2,7 +2,7 @@
 /* A keyed permutation of [0, n): the whole of shuffling.
  *
  * Up to 65,536 elements it is a table made by Fisher and Yates's method, every order equally likely (as far as the
- * key has bits). Above, it is a cipher: a Feistel network on the smallest power of two that holds n, walked until the
+ * key has bits). Above, it is a cipher: a Feistel network on a rectangle that is hardly larger than n, walked until the
  * result is below n, so that a shuffle of any size costs no memory and any position is computed directly. */
 #ifndef LEAT_ORDER_PERMUTE_H
 #define LEAT_ORDER_PERMUTE_H

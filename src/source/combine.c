@@ -193,6 +193,22 @@ static bool path(const leat__source *source, uint64_t sample, char *text, size_t
     return part->class->path && part->class->path(part, number_in(self, begin, sample), text, cap);
 }
 
+static uint64_t size(const leat__source *source, uint64_t sample) {
+    const combined *self = (const combined *)source;
+    uint64_t sum = 0;
+    int begin, end;
+    share(self, sample, &begin, &end);
+    for (int k = begin; k < end; k++)
+        sum += leat__source_size(self->part[k].source, number_in(self, k, sample));
+    return sum;
+}
+
+/* Where one part does not know, nobody does: samples are then counted. */
+static uint64_t no_size(const leat__source *source, uint64_t sample) {
+    (void)source, (void)sample;
+    return 0;
+}
+
 static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
     *out = 0;
     for (int k = 0; k < source->n_parts; k++) {
@@ -217,16 +233,14 @@ static void close_combined(leat__source *source) {
 
 /* --------------------------------------------------------------------------------------------- opening */
 
-/* Names of classes are kept if all parts that have some have the same. */
+/* Names of classes are kept if all parts have the same; side by side, labels are those of the first. */
 static int name_classes(combined *self, leat_error *err) {
     leat__source *base = &self->base;
-    const leat__source *with = NULL;
-    for (int k = 0; k < base->n_parts; k++) {
+    const leat__source *with = base->part[0];
+    for (int k = 1; k < base->n_parts && !self->zip; k++) {
         const leat__source *part = base->part[k];
-        if (self->zip && with) break; /* labels are those of the first */
-        if (part->n_classes == 0 && !self->zip) return 0;
-        if (!with) with = part->n_classes ? part : NULL;
-        for (size_t i = 0; with && i < LEAT_MAX(with->n_classes, part->n_classes); i++) {
+        if (with->n_classes == 0 || part->n_classes == 0) return 0;
+        for (size_t i = 0; i < LEAT_MAX(with->n_classes, part->n_classes); i++) {
             const char *a = i < with->n_classes ? with->class_name[i] : "nothing",
                        *b = i < part->n_classes ? part->class_name[i] : "nothing";
             if (strcmp(a, b) == 0) continue;
@@ -238,7 +252,7 @@ static int name_classes(combined *self, leat_error *err) {
             return 0;
         }
     }
-    if (!with) return 0;
+    if (with->n_classes == 0) return 0;
     base->class_name = leat__alloc(LEAT_MEM_INDEX, with->n_classes * sizeof *base->class_name);
     if (!base->class_name) return leat__fail_memory(err, with->n_classes * 8, "class names");
     for (; base->n_classes < with->n_classes; base->n_classes++) {
@@ -271,6 +285,7 @@ static void sum_up(combined *self, const leat__combining *options) {
         base->paired_anew |= part->paired_anew || self->part[k].stride;
         if (!part->class->path && (k == 0 || !self->zip)) self->class.path = NULL;
         if (!part->class->version) self->class.version = NULL;
+        if (leat__source_size(part, 0) == 0) self->class.size = no_size;
         if (part->warning[0] && !base->warning[0])
             snprintf(base->warning, sizeof base->warning, "%s", part->warning);
     }
@@ -291,6 +306,7 @@ static const leat__source_class combined_class = {.read = read_combined,
                                                   .version = version,
                                                   .known = known,
                                                   .path = path,
+                                                  .size = size,
                                                   .part_reader = reader_at,
                                                   .parts = parts};
 
@@ -327,7 +343,7 @@ int leat__combine_open(leat__source **out, const leat__combining *options, leat_
             leat__fail(err, LEAT_ERR_LIMIT, "%s: more than %d sources in all", options->name, LEAT_PARTS_MAX);
     if (rc == 0) {
         sum_up(self, options);
-        rc = name_classes(self, err);
+        if (options->classes) rc = name_classes(self, err);
     }
     if (rc < 0) leat__source_free(&base);
     else *out = base;

@@ -148,7 +148,13 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
     return 0;
 }
 
+static uint64_t size(const leat__source *source, uint64_t sample) {
+    (void)sample;
+    return ((const fixed *)source)->bytes;
+}
+
 static const leat__source_class fixed_class = {.name = "fixed",
+                                               .size = size,
                                                .version = version,
                                                .read = read_record,
                                                .describe = describe,

@@ -145,6 +145,7 @@ static const leat__source_class folder_class = {.name = "folder",
                                                 .prepare = prepare,
                                                 .close = close_folder,
                                                 .known = known,
+                                                .size = leat__folder_size,
                                                 .path = relative_path};
 
 /* ---------------------------------------------------------------------------------------- side file

@@ -322,6 +322,20 @@ static int read_span(const records *self, const shard *s, leat__reader *reader, 
     return 0;
 }
 
+/* A hint only: what cannot be opened is met when it is read. */
+static void will_read(const leat__source *source, leat__reader *reader, uint64_t first, uint64_t last) {
+    const records *self = (const records *)source;
+    if (!reader->state) reader->state = leat__alloc(LEAT_MEM_WORKER, sizeof(reader_state));
+    while (reader->state && first <= last) {
+        const shard *s = shard_of(self, first);
+        const uint64_t end = LEAT_MIN(last, s->first + s->n - 1), at = border_at(s, first - s->first);
+        const leat__file *file;
+        if (shard_file(self, s, reader->state, &file, NULL) < 0) return;
+        leat__file_will_read(file, at, border_at(s, end - s->first + 1) - at);
+        first = end + 1;
+    }
+}
+
 static void prepare(const leat__source *source, leat__reader *reader) {
     if (!reader->state) reader->state = leat__alloc(LEAT_MEM_WORKER, sizeof(reader_state));
     leat__buf_reserve_exactly(&reader->bytes,
@@ -387,7 +401,14 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
     return 0;
 }
 
+static uint64_t size(const leat__source *source, uint64_t sample) {
+    const shard *s = shard_of((const records *)source, sample);
+    return border_at(s, sample - s->first + 1) - border_at(s, sample - s->first);
+}
+
 static const leat__source_class records_class = {.name = "tfrecord",
+                                                 .size = size,
+                                                 .will_read = will_read,
                                                  .version = version,
                                                  .read = read_record,
                                                  .describe = describe,

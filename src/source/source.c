@@ -25,6 +25,21 @@ void leat__reader_free(const leat__source *source, leat__reader *reader) {
     leat__buf_free(&reader->extra);
 }
 
+uint64_t leat__source_size(const leat__source *source, uint64_t sample) {
+    if (source->class->size) return source->class->size(source, sample);
+    uint64_t sum = 0;
+    for (int i = 0; i < source->n_fields; i++) {
+        const leat_field *field = &source->field[i];
+        uint64_t bytes = leat_dtype_size(field->dtype);
+        for (int k = 0; k < field->ndim; k++) {
+            if (field->shape[k] < 0) return 0;
+            bytes *= (uint64_t)field->shape[k];
+        }
+        sum += bytes;
+    }
+    return sum;
+}
+
 leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim,
                                const int64_t *shape) {
     assert(source->n_fields < LEAT_FIELDS_MAX);

@@ -54,6 +54,10 @@ typedef struct leat__source_class {
      * sample. NULL for others. */
     leat__reader *(*part_reader)(const leat__reader *, int i);
     uint64_t (*parts)(const leat__source *, uint64_t sample);
+    /* These samples will be read soon, and lie one behind the other: storage may bring them in one go. May be NULL. */
+    void (*will_read)(const leat__source *, leat__reader *, uint64_t first, uint64_t last);
+    /* How many bytes of storage a sample takes, from the index alone. NULL: only reading tells. */
+    uint64_t (*size)(const leat__source *, uint64_t sample);
 } leat__source_class;
 
 struct leat__source {
@@ -94,6 +98,8 @@ void leat__source_free(leat__source **source);
 /* Plain sources in it: 1, or those of its parts together. */
 int leat__source_leaves(const leat__source *source);
 void leat__reader_free(const leat__source *source, leat__reader *reader);
+/* Bytes of a sample without reading it: as the index knows, or because all have as many. 0: not known. */
+uint64_t leat__source_size(const leat__source *source, uint64_t sample);
 /* Appends a field description; asserts that there is room. */
 leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim,
                                const int64_t *shape);
@@ -191,21 +197,28 @@ typedef struct leat__combining {
     leat__part *part; /* (n_parts) */
     int n_fields;
     const leat_field *field;
+    bool classes; /* labels are those of the parts, not renumbered; of a zip, of the first   */
 } leat__combining;
 /* The parts and their tables are the source's from here on, also on failure. */
 int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err);
 
-/* stream.c: TFRecord shards of which at least one is compressed, read from the beginning, one record at a time. */
+/* stream.c: TFRecord shards of which at least one is compressed, read from the beginning, one record at a time. The engine
+ * reads several shards at once, see shard.h. */
 typedef struct leat__stream leat__stream;
 /* 1 if a file that the patterns match is compressed, else 0. */
 int leat__stream_wanted(const char *const *patterns, int n, leat_error *err);
 int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
                       leat_error *err);
+size_t leat__stream_shards(const leat__stream *stream);
+/* "a.gz: record 3", for messages. */
+void leat__stream_describe(const leat__stream *stream, size_t shard, uint64_t record, char *text, size_t cap);
 /* The next record into buf: 0; 1 at the end; < 0: that record (or the rest of its shard) is lost, and reading goes
  * on behind it. Positions of compressed shards are those of the inflated bytes. */
 int leat__stream_next(leat__stream *stream, leat__buf *buf, leat_error *err);
+/* Where the record that came last lies. */
+void leat__stream_where(const leat__stream *stream, size_t *shard, uint64_t *record);
 /* Back to the first record. */
-int leat__stream_rewind(leat__stream *stream, leat_error *err);
+void leat__stream_rewind(leat__stream *stream);
 uint64_t leat__stream_bytes_read(const leat__stream *stream);
 /* As the class->version of other sources. */
 int leat__stream_version(const leat__stream *stream, uint64_t *out, leat_error *err);

@@ -37,6 +37,33 @@ def test_every_operation_is_described():
                 assert word in paragraph, f"{op['name']}: docs/text.md does not describe {arg['name']}={word}"
 
 
+def texts_of_operations() -> dict[str, str]:
+    """What follows a paragraph that begins with bold names, up to the next such one or a heading, for each of them."""
+    found = {}
+    for part in re.split(r"(?m)^(?=\*\*\w+\*\*|#)", TEXT):
+        head = re.match(r"(?:\*\*\w+\*\*[^*.]*?,\s+)*\*\*\w+\*\*", part)
+        for operation in re.findall(r"\*\*(\w+)\*\*", head[0]) if head else []:
+            found[operation] = part
+    return found
+
+
+def test_every_operation_known_elsewhere_says_what_differs():
+    texts = texts_of_operations()
+    for op in json.loads(leat("ops", "--json")):
+        assert op["name"] in texts, f"docs/text.md has no paragraph that begins with {op['name']}"
+        if op["like"]:
+            words = texts[op["name"]]
+            assert words.count("\n\n*Differs:* ") == 1, f"{op['name']}: docs/text.md must say once what *Differs:*"
+            before_examples = re.split(r"\n\n {4}", words)[0]
+            assert "*Differs:*" in before_examples, f"{op['name']}: examples come last"
+
+
+def test_names_elsewhere_begin_with_their_library():
+    name = r"(?:(?:tf|keras|torch\.utils\.data|PIL)\.[\w.]+|(?:torchvision|keras) [\w.]+)(?:\(\w+(?:=\"\w+\")?\))?"
+    for op in json.loads(leat("ops", "--json")):
+        assert re.fullmatch(rf"(?:{name}(?:, {name})*)?", op["like"]), f"{op['name']}: {op['like']}"
+
+
 def example_texts() -> list[str]:
     """Indented lines that begin with a source, with the lines after them that begin with a bar."""
     words = "\n".join(page.read_text() for page in PAGES)

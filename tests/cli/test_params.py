@@ -104,4 +104,4 @@ def test_streams_have_no_samples(leat, records):
     path = records("a.gz", [{"label": 1}] * 3, "gzip")
     text = f"tfrecord {path} | parse label:int64 | batch 2"
     assert "read from their beginning" in leat("run", text, "--sample", "0:1", code=1).stderr
-    assert [row[4] for row in lines(leat, text)] == [f"record {k} of the stream" for k in range(3)]
+    assert [row[4] for row in lines(leat, text)] == [f"{path}: record {k}" for k in range(3)]

@@ -134,6 +134,10 @@ static void test_photos(void **state) {
                       "augmix | resize 32 32 flavour=pil | random_erasing | batch 8",
                       in_dir("photos")),
               threads);
+        check(spec_of("folder %s | shuffle block=64KiB group=2 | decode | resize 32 32 | batch 8 | options "
+                      "read_ahead=3",
+                      in_dir("photos")),
+              threads);
         check(spec_of("folder %s | decode | cache | resize 32 32 | random_flip_left_right | batch 8",
                       in_dir("photos")),
               threads);

@@ -156,6 +156,7 @@ static scene scenes[] = {
      false},
     {"pairs of shuffled ones", "zip a='synth 50 6 6 | shuffle' b='synth 50 6 6 | shuffle' | batch 7", false},
     {"padded", "synth 50 6 6 | shuffle | padded_batch 7 image=9x8x3 padding=2 pad_remainder=true", false},
+    {"read ahead", "synth 50 6 6 | shuffle block=500 group=2 | batch 7 | options read_ahead=2", false},
 };
 
 static int begin(void **state) {

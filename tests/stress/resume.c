@@ -8,7 +8,7 @@
 
 enum { RUNS = 400, BATCHES_MAX = 50 };
 
-static char base[15][1400];
+static char base[16][1400];
 
 static int begin(void **state) {
     if (begin_files(state) != 0) return -1;
@@ -69,6 +69,13 @@ static int begin(void **state) {
         base[14], sizeof base[14],
         "choose_from 'synth 20 9 9 | repeat 2' \"concatenate 'synth 5 9 9' 'synth 9 9 9'\" pattern=0,0,1 "
         "stop_on_empty=false");
+    make_dir(in_dir("shards"));
+    for (int i = 0, id = 0; id < 37; i++) {
+        leat__buf part = {0};
+        for (int k = 0; k <= i * 5 % 7 && id < 37; k++) add_sample(&part, id++, 27);
+        write_deflated(in_dir("shards/%d", i), &part, i % 2 ? GZIP_BITS : ZLIB_BITS);
+    }
+    snprintf(base[15], sizeof base[15], "tfrecord %s | %s", in_dir("shards/*"), parse);
     snprintf(base[5], sizeof base[5], "options on_error=replace | tfrecord %s | %s", in_dir("bad.gz"), parse);
     return 0;
 }
@@ -81,21 +88,28 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
     /* Records are no pictures; and pairs that are drawn anew are not kept. */
     bool repeated = false, pictured = source == 8;
     size_t n = (size_t)snprintf(out, cap, "%s", base[source]);
-    const bool labelled = source < 6 || source == 7 || source >= 12, stream = source == 3 || source == 5;
+    const bool stream = source == 3 || source == 5 || source == 15,
+               labelled = stream || source < 6 || source == 7 || source >= 12;
+    bool shuffled = source == 10 || source == 11; /* they are another list in every epoch */
     static const char *const choices[] = {"filter \"label not in 1,3\"",
                                           "split train by=hash",
                                           "split train seed=5",
                                           "balance n=50",
                                           "oversample",
                                           "rejection_resample"};
-    if (labelled && leat__rng_below(rng, 2))
-        n += (size_t)snprintf(out + n, cap - n, " | %s",
-                              choices[leat__rng_below(rng, stream ? 2 : LEAT_COUNT(choices))]);
+    if (labelled && leat__rng_below(rng, 2)) {
+        const size_t choice = leat__rng_below(rng, stream ? 2 : LEAT_COUNT(choices));
+        n += (size_t)snprintf(out + n, cap - n, " | %s", choices[choice]);
+        shuffled = choice == 3 || choice == 5; /* they draw an order of their own */
+    }
     for (int i = (int)leat__rng_below(rng, 5); i > 0; i--) {
         const int a = (int)leat__rng_below(rng, 3), b = (int)leat__rng_below(rng, 30);
         switch (leat__rng_below(rng, 6)) {
         case 0:
-            if (!repeated) n += (size_t)snprintf(out + n, cap - n, " | shuffle %d seed=%d", 1 + b, a);
+            if (!repeated && !shuffled && !stream && b % 3 == 0)
+                n += (size_t)snprintf(out + n, cap - n, " | shuffle block=%d group=%d", 1 + 30 * b, 1 + a);
+            else if (!repeated) n += (size_t)snprintf(out + n, cap - n, " | shuffle %d seed=%d", 1 + b, a);
+            shuffled = true;
             break;
         case 1: n += (size_t)snprintf(out + n, cap - n, " | take %d", 10 + 3 * b); break;
         case 2: n += (size_t)snprintf(out + n, cap - n, " | skip %d", b / 4); break;

@@ -191,6 +191,39 @@ static void test_fields_of_parts(void **state) {
     free(l);
 }
 
+static char warned[1000];
+
+static void hear(void *user, int level, const char *message) {
+    (void)user;
+    if (level == LEAT_LOG_WARNING) snprintf(warned, sizeof warned, "%s", message);
+}
+
+/* Labels that mean different things are left as they are, but not in silence; unless somebody has seen to it. */
+static void test_class_names(void **state) {
+    (void)state;
+    make_dir(in_dir("c"));
+    for (int i = 0; i < 4; i++) {
+        make_dir(in_dir("c/%s", i % 2 ? "cat" : "0"));
+        write_png(in_dir("c/%s/%d.png", i % 2 ? "cat" : "0", i), 6, 7, (unsigned)i);
+    }
+    static const struct {
+        const char *text, *warning;
+    } cases[] = {
+        {"concatenate 'folder %s' 'folder %s' | select label", "label 1 is 1 in part 1 and cat in part 2"},
+        {"sample_from 'folder %s | select image' 'folder %s | select image' | decode | select image", ""},
+        {"concatenate 'folder %s' 'folder %s | label_map 0=0,1=3' | one_hot | select label", ""},
+        {"zip image='folder %s | take 4' mask='folder %s' | filter \"label == '0'\" | select label", ""},
+    };
+    for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
+        char text[2000];
+        warned[0] = 0;
+        snprintf(text, sizeof text, cases[i].text, in_dir("a"), in_dir("c"));
+        leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.log = hear});
+        leat_pipeline_close(&feed);
+        if (*cases[i].warning ? !strstr(warned, cases[i].warning) : *warned) fail_msg("%s: %s", text, warned);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ zip */
 
 static void test_zip(void **state) {
@@ -631,12 +664,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_concatenate), cmocka_unit_test(test_inner_shuffles),
         cmocka_unit_test(test_fields),      cmocka_unit_test(test_fields_of_parts),
-        cmocka_unit_test(test_zip),         cmocka_unit_test(test_unpaired),
-        cmocka_unit_test(test_mixing),      cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_choosing),    cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_caches),      cmocka_unit_test(test_interleaved),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_states),
-        cmocka_unit_test(test_bad_samples),
+        cmocka_unit_test(test_class_names), cmocka_unit_test(test_zip),
+        cmocka_unit_test(test_unpaired),    cmocka_unit_test(test_mixing),
+        cmocka_unit_test(test_nested),      cmocka_unit_test(test_choosing),
+        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_interleaved), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_states),      cmocka_unit_test(test_bad_samples),
     };
     return cmocka_run_group_tests_name("combine", tests, begin, end_files);
 }

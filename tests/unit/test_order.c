@@ -410,7 +410,180 @@ static void test_limits(void **state) {
     assert_true(span.floor > UINT64_C(1) << 60 && span.ceil == LEAT_ENDLESS); /* does not wrap around */
 }
 
-int main(void) {
+/* ------------------------------------------------------------------------------------------ blocks */
+
+static uint64_t odd_bytes(const void *user, uint64_t sample) {
+    (void)user;
+    return 1 + leat__mix64(sample) % 100;
+}
+
+static leat__order block_order(uint64_t n, uint64_t want, uint64_t group, uint64_t seed, bool sized) {
+    leat__order order = {.bytes = sized ? odd_bytes : NULL};
+    leat__order_verb verb = {.kind = LEAT_ORDER_SHUFFLE, .seed = seed, .op = 3, .reshuffle = true};
+    assert_int_equal(leat__blocks_new(&verb.blocks, want, group, NULL), 0);
+    assert_int_equal(leat__order_insert(&order, 0, verb, NULL), 0);
+    leat__order_set_source(&order, n);
+    assert_int_equal(leat__order_allocate(&order, NULL), 0);
+    return order;
+}
+
+static int by_number(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every sample once, whatever is asked in which order; and a group is a few long runs. */
+static void test_blocks(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t n, want, group;
+    } cases[] = {{1, 10, 1},       {7, 1, 16},    {100, 10, 3},         {1000, 500, 16},
+                 {1000, 1, 1},     {5000, 77, 5}, {300000, 1000000, 2}, {20000, 1000000000, 16},
+                 {777, 2000, 1000}};
+    for (size_t c = 0; c < LEAT_COUNT(cases); c++)
+        for (int sized = 0; sized < 2; sized++) {
+            const uint64_t n = cases[c].n;
+            leat__order order = block_order(n, cases[c].want, cases[c].group, c, sized);
+            const leat__blocks *blocks = order.verb[0].blocks;
+            uint64_t *at = malloc(n * sizeof *at), *seen = calloc(n, sizeof *seen);
+            for (uint64_t i = 0; i < n; i++) {
+                at[i] = leat__order_map(&order, 4, i).sample;
+                assert_true(at[i] < n && !seen[at[i]]++);
+            }
+            /* Another iteration in between, then positions from the end. */
+            for (uint64_t i = n; i-- > 0;) {
+                if (i % 97 == 0) leat__order_map(&order, 5 + i % 3, i);
+                assert_int_equal(leat__order_map(&order, 4, i).sample, at[i]);
+            }
+            for (uint64_t b = 0; b < blocks->n && sized; b++) { /* no block is larger than it must be */
+                uint64_t bytes = 0;
+                for (uint64_t i = blocks->border[b]; i + 1 < blocks->border[b + 1]; i++)
+                    bytes += odd_bytes(NULL, i);
+                assert_true(bytes < cases[c].want || blocks->border[b] + 1 == blocks->border[b + 1]);
+            }
+            for (uint64_t i = 0; i < n;) {
+                const leat__blocks_group group = leat__blocks_find(order.verb[0].blocks, c, 4, 3, i);
+                assert_true(group.first == i && group.n > 0);
+                qsort(at + i, group.n, sizeof *at, by_number);
+                uint64_t runs = 1;
+                for (uint64_t k = 1; k < group.n; k++) runs += at[i + k] != at[i + k - 1] + 1;
+                assert_true(runs <= cases[c].group);
+                leat__order_group told; /* which is what storage is told */
+                uint64_t first, last, samples = 0;
+                assert_true(leat__order_group_of(&order, 4, i + group.n / 2, &told));
+                assert_true(told.number == group.number && told.n_runs <= cases[c].group);
+                for (uint64_t k = 0; k < told.n_runs; k++) {
+                    assert_true(leat__order_group_run(&order, &told, k, &first, &last));
+                    for (uint64_t m = first; m <= last; m++, samples++)
+                        assert_non_null(bsearch(&m, at + i, group.n, sizeof *at, by_number));
+                }
+                assert_int_equal(samples, group.n);
+                i += group.n;
+            }
+            free(at);
+            free(seen);
+            leat__order_free(&order);
+        }
+}
+
+/* Every sample at every tenth of the epoch equally often, first and last in a block alike; and who comes next to whom
+ * differs: two neighbours are in one block, but far from being next to one another. */
+static void test_blocks_are_fair(void **state) {
+    (void)state;
+    enum { N = 600, BINS = 12, RUNS = 6000 };
+    uint32_t count[BINS * BINS] = {0};
+    uint64_t apart = 0;
+    for (uint32_t run = 0; run < RUNS; run++) {
+        leat__order order = block_order(N, 10, 4, run / 5, false);
+        uint64_t place[N];
+        for (uint64_t i = 0; i < N; i++) place[leat__order_map(&order, run % 5, i).sample] = i;
+        for (uint64_t b = 0; b < BINS; b++) /* one sample of each, so that counts are independent enough */
+            count[b * BINS + place[b * (N / BINS) + run % (N / BINS)] * BINS / N]++;
+        apart += (place[101] > place[100] ? place[101] - place[100] : place[100] - place[101]) > 1;
+        leat__order_free(&order);
+    }
+    assert_true(unfairness(count, BINS * BINS, (double)RUNS / BINS) < 5);
+    assert_true(apart > RUNS * 9 / 10);
+}
+
+static void test_blocks_behind_verbs(void **state) {
+    (void)state;
+    leat__order order = {.bytes = odd_bytes};
+    leat__order_verb verb = {.kind = LEAT_ORDER_SHUFFLE, .seed = 1, .op = 3, .reshuffle = true};
+    assert_int_equal(leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = 50}, NULL),
+                     0);
+    assert_int_equal(leat__blocks_new(&verb.blocks, 300, 3, NULL), 0);
+    assert_int_equal(leat__order_insert(&order, 1, verb, NULL), 0);
+    assert_int_equal(leat__order_add(&order, (leat__order_verb){.kind = LEAT_ORDER_REPEAT, .count = 2}, NULL),
+                     0);
+    leat__order_set_source(&order, 400);
+    assert_int_equal(leat__order_allocate(&order, NULL), 0);
+    const uint64_t before = order.verb[1].blocks->n;
+    /* Something is put in front afterwards: other samples come, and they are cut anew. */
+    uint32_t *pick = leat__alloc(LEAT_MEM_INDEX, 100 * sizeof *pick);
+    for (uint32_t i = 0; i < 100; i++) pick[i] = 3 * i;
+    assert_int_equal(
+        leat__order_insert(&order, 1, (leat__order_verb){.kind = LEAT_ORDER_PICK, .count = 100, .pick = pick},
+                           NULL),
+        0);
+    leat__order_set_source(&order, 400);
+    assert_int_equal(leat__order_allocate(&order, NULL), 0);
+    assert_true(order.verb[2].blocks->n < before);
+    uint8_t seen[2][400] = {{0}};
+    for (uint64_t i = 0; i < 200; i++) {
+        const leat__place at = leat__order_map(&order, 0, i);
+        assert_true((at.sample - 50) % 3 == 0 && at.iteration == i / 100 && !seen[i / 100][at.sample]++);
+    }
+    leat__order_free(&order);
+}
+
+/* ------------------------------------------------------------------------------------------- large */
+
+static leat__order large_order(void) {
+    leat__order order = {0};
+    leat__order_add(
+        &order, (leat__order_verb){.kind = LEAT_ORDER_SHUFFLE, .seed = 3, .op = 2, .reshuffle = true}, NULL);
+    leat__order_set_source(&order, 10000000);
+    assert_int_equal(leat__order_allocate(&order, NULL), 0);
+    return order;
+}
+
+/* Ten million samples need no memory: a key of 64 bits is made of seed, iteration and the operation's number at every
+ * draw. */
+static void test_large_shuffle_needs_no_memory(void **state) {
+    (void)state;
+    const uint64_t before = memory_held();
+    leat__order order = large_order();
+    assert_true(memory_held() - before <= 64);
+    for (uint64_t i = 0; i < 1000; i++) assert_true(leat__order_map(&order, 1, i * 9999).sample < 10000000);
+    assert_true(memory_held() - before <= 64);
+    leat__order_free(&order);
+}
+
+/* Prints what a draw costs: in the order of an epoch, through the whole chain. */
+static int bench(void) {
+    leat__order order = large_order(), blocks = block_order(10000000, 65536, 16, 1, false);
+    leat__order *const orders[] = {&order, &blocks};
+    for (int k = 0; k < 2; k++) {
+        double best = 1e9;
+        uint64_t sum = 0;
+        for (int round = 0; round < 7; round++) {
+            struct timespec a, b;
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+            for (uint64_t i = 0; i < 1000000; i++) sum += leat__order_map(orders[k], 0, i).sample;
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+            const double ns = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
+            best = LEAT_MIN(best, ns);
+        }
+        printf("shuffle of 10,000,000%s: %.1f ns a draw (%" PRIx64 ")\n", k ? " by blocks of 65,536" : "",
+               best, sum);
+        leat__order_free(orders[k]);
+    }
+    return 0;
+}
+
+int main(int n, char **word) {
+    if (n > 1 && strcmp(word[1], "--bench") == 0) return bench();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_is_bijection),
         cmocka_unit_test(test_cipher_is_bijection),
@@ -424,6 +597,10 @@ int main(void) {
         cmocka_unit_test(test_repeat_is_more_epochs),
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_large_shuffle_needs_no_memory),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_blocks_are_fair),
+        cmocka_unit_test(test_blocks_behind_verbs),
     };
     return cmocka_run_group_tests_name("order", tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void check_resume(const source *s, const char *order, int n_epochs) {
 }
 
 static char cached_text[700];
-static char folder_text[600], record_text[600], stream_text[600], damaged_text[600];
+static char folder_text[600], record_text[600], stream_text[600], damaged_text[600], shards_text[600];
 static char list_text[600], cifar_text[600], fixed_text[600], npy_text[600];
 
 static char concatenated_text[2000], sampled_text[2000], chosen_text[2000], zip_text[2000],
@@ -161,6 +161,14 @@ static int begin_state(void **state) {
     write_file(in_dir("a.tfrecord"), shard.data, shard.size);
     write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
     write_deflated(in_dir("bad.gz"), &bad, GZIP_BITS);
+    make_dir(in_dir("shards"));
+    static const int sizes[] = {5, 1, 9, 0, 1, 7};
+    for (int i = 0, id = 0; i < (int)LEAT_COUNT(sizes); i++) {
+        leat__buf part = {.kind = LEAT_MEM_TOOL};
+        leat__buf_reserve(&part, 1);
+        for (int k = 0; k < sizes[i]; k++) add_sample(&part, id++, 12);
+        write_deflated(in_dir("shards/%d", i), &part, i % 2 ? GZIP_BITS : ZLIB_BITS);
+    }
     write_more_sources();
     write_combined();
     static const char parse[] =
@@ -171,6 +179,7 @@ static int begin_state(void **state) {
              in_dir("photos"), in_dir("kept"));
     snprintf(record_text, sizeof record_text, "tfrecord %s | %s", in_dir("a.tfrecord"), parse);
     snprintf(stream_text, sizeof stream_text, "tfrecord %s | %s", in_dir("a.gz"), parse);
+    snprintf(shards_text, sizeof shards_text, "tfrecord %s | %s", in_dir("shards/*"), parse);
     snprintf(damaged_text, sizeof damaged_text, "options on_error=skip | tfrecord %s | %s", in_dir("bad.gz"),
              parse);
     return 0;
@@ -185,6 +194,7 @@ static const source sources[] = {
      "synth 23 6 7 | random_brightness 0.4 | cache freeze=true max=2k | random_flip_left_right", false},
     {"tfrecord", record_text, false},
     {"stream", stream_text, false},
+    {"stream of shards", shards_text, false},
     {"damaged stream", damaged_text, false},
     {"list", list_text, false},
     {"cifar", cifar_text, false},
@@ -214,16 +224,19 @@ static void test_resume(void **state) {
     for (size_t i = 0; i < LEAT_COUNT(sources); i++)
         for (size_t k = 0; k < LEAT_COUNT(orders); k++) check_resume(&sources[i], orders[k], k % 2 ? 2 : 1);
     check_resume(&sources[1], "shuffle | batch 4", 3);
+    for (size_t i = 0; i < LEAT_COUNT(sources); i++)
+        if (!strstr(sources[i].name, "stream") && !strstr(sources[i].text, "shuffle"))
+            check_resume(&sources[i], "skip 1 | shuffle block=300 group=2 | shuffle 7 | batch 4", 2);
     check_resume(&sources[2], "shuffle | repeat | batch 4", -1);
 }
 
 /* Verbs that choose samples, on all sources whose samples have one label. */
 static void test_resume_choices(void **state) {
     (void)state;
-    static const char *const names[] = {"stream", "damaged stream", "arrays",         "synth",
-                                        "folder", "list",           "cached on disk", "tfrecord",
-                                        "cifar",  "shards in turn", "pairs"};
-    enum { STREAMS = 2, FOR_STREAMS = 3 }; /* how many of each, from the first */
+    static const char *const names[] = {
+        "stream", "damaged stream", "stream of shards", "arrays", "synth",          "folder",
+        "list",   "cached on disk", "tfrecord",         "cifar",  "shards in turn", "pairs"};
+    enum { STREAMS = 3, FOR_STREAMS = 3 }; /* how many of each, from the first */
     static const char *const choices[] = {
         "filter \"label not in 1,4\" | shuffle 6 seed=4 | batch 4",
         "shuffle 5 | repeat 2 | filter label!=2 | enumerate | batch 5",
@@ -231,6 +244,7 @@ static void test_resume_choices(void **state) {
         "split train by=random seed=2 | shuffle | batch 4",
         "balance n=30 | batch 4",
         "oversample | shuffle 9 | take 50 | batch 5",
+        "filter label!=3 | shuffle block=70 group=3 | repeat 2 | batch 4",
         "filter label!=3 | rejection_resample | repeat 2 | batch 4 drop_remainder=true",
         "label_map 0=1 default=0 | balance weights=1,3 | skip 3 | batch 4",
     };

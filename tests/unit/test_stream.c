@@ -236,6 +236,165 @@ static void test_nothing_in_it(void **state) {
     tape_free(&t);
 }
 
+/* ------------------------------------------------------------------------------------------- shards */
+
+/* Shards of very different sizes, some with one record, one with none in the compressed set. */
+static int write_uneven(const char *name, bool packed) {
+    static const int sizes[] = {3, 1, 40, 1, 1, 200, 7, 1, 90, 2, 33, 1};
+    int64_t id = 0;
+    make_dir(in_dir("%s", name));
+    for (int i = 0; i < (int)LEAT_COUNT(sizes); i++) {
+        leat__buf shard = {0};
+        for (int k = 0; k < sizes[i]; k++, id++) add_sample(&shard, id, (size_t)(id % 7) * 900);
+        if (packed) write_deflated(in_dir("%s/%02d", name, i), &shard, i % 3 ? GZIP_BITS : ZLIB_BITS);
+        else write_buf(in_dir("%s/%02d", name, i), &shard);
+    }
+    leat__buf none = {.kind = LEAT_MEM_TOOL};
+    leat__buf_reserve(&none, 1);
+    if (packed) write_deflated(in_dir("%s/04-none", name), &none, GZIP_BITS);
+    else leat__buf_free(&none);
+    return (int)id;
+}
+
+static void test_shards_at_once(void **state) {
+    (void)state;
+    const int n = write_uneven("uneven-p", false);
+    write_uneven("uneven-g", true);
+    static const char *const chains[] = {
+        "parse label:int64 | batch 7",
+        "parse label:int64 row:float[4] | shuffle 50 | repeat 2 | batch 5",
+        "parse label:int64 | filter \"label not in 1,5,7,300\" | shuffle 30 | batch 6",
+        "parse label:int64 | split train by=hash | shard 1/2 | batch 3",
+        "parse label:int64 | take 60 | repeat 5 | batch 8",
+        "enumerate of=sample | parse label:int64 | filter \"index < 100\" | batch 8",
+    };
+    for (size_t i = 0; i < LEAT_COUNT(chains); i++) {
+        tape want = record_spec(spec_of("tfrecord %s | %s", in_dir("uneven-p/*"), chains[i]),
+                                &(leat_config){.n_epochs = 2});
+        assert_int_equal(want.rc, LEAT_END);
+        if (i == 0) assert_int_equal(want.n_samples, 2 * n);
+        for (int threads = 0; threads <= 16; threads = threads ? threads * 2 : 1)
+            for (int small = 0; small < 2; small++) {
+                const leat_config config = {.n_epochs = 2,
+                                            .n_threads = threads,
+                                            .synchronous = !threads,
+                                            .n_slots = 3,
+                                            .memory_max_bytes = small ? 4 << 20 : 0};
+                tape got = record_spec(spec_of("tfrecord %s | %s", in_dir("uneven-g/*"), chains[i]), &config);
+                same_tape(&want, &got, chains[i]);
+                tape_free(&got);
+            }
+        tape_free(&want);
+    }
+}
+
+/* A state says where to read on: what lies before is not inflated again. */
+static void test_restore_reads_the_rest_only(void **state) {
+    (void)state;
+    enum { SHARDS = 8, EACH = 40, BYTES = 20000 };
+    char saved[1024];
+    make_dir(in_dir("rest"));
+    for (int i = 0; i < SHARDS; i++) {
+        leat__buf shard = {0};
+        for (int k = 0; k < EACH; k++) add_sample(&shard, i * EACH + k, BYTES);
+        write_deflated(in_dir("rest/%d", i), &shard, GZIP_BITS);
+    }
+    static const char *const orders[] = {"batch 5", "shuffle 20 | batch 5", "filter label!=7 | batch 5",
+                                         "take 310 | repeat 3 | batch 5"};
+    for (size_t k = 0; k < LEAT_COUNT(orders); k++)
+        for (int epoch = 0; epoch < 2; epoch++) {
+            const leat_config config = {.synchronous = 1, .n_epochs = 3, .n_slots = 2};
+            const int skipped = 48 + epoch * 64;
+            leat_pipeline *feed = open_spec(
+                spec_of("tfrecord %s | parse label:int64 | %s", in_dir("rest/*"), orders[k]), &config);
+            tape before = record(feed, skipped);
+            assert_int_equal(before.n_batches, skipped);
+            assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+            tape want = record(feed, 3);
+            leat_pipeline_close(&feed);
+            feed = open_spec(spec_of("tfrecord %s | parse label:int64 | %s", in_dir("rest/*"), orders[k]),
+                             &config);
+            assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
+            tape got = record(feed, 3);
+            same_tape(&want, &got, orders[k]);
+            leat_stats stats;
+            leat_pipeline_stats(feed, &stats);
+            if (stats.bytes_read > 3 * EACH * BYTES)
+                fail_msg("%s: %.1f MB were read again", orders[k], (double)stats.bytes_read / 1e6);
+            leat_pipeline_close(&feed);
+            tape_free(&before);
+            tape_free(&want);
+            tape_free(&got);
+        }
+}
+
+/* What a state says of the stream may be anything: it is refused, or something else comes, never worse. */
+static void test_forged_marks(void **state) {
+    (void)state;
+    write_uneven("forged", true);
+    static const char *const orders[] = {"batch 4", "shuffle 30 | repeat 2 | batch 5",
+                                         "take 90 | repeat 3 | batch 6"};
+    leat__rng rng = leat__rng_at(77, 0, 0, 0);
+    for (size_t k = 0; k < LEAT_COUNT(orders); k++) {
+        leat_pipeline *feed =
+            open_spec(spec_of("tfrecord %s | parse label:int64 | %s", in_dir("forged/*"), orders[k]),
+                      &(leat_config){.n_threads = 2, .n_epochs = 2});
+        char saved[1024], forged[1300];
+        tape t = record(feed, 40);
+        tape_free(&t);
+        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+        const char *at = strstr(saved, " stream="), *text = strstr(saved, " text=");
+        assert_true(at && text);
+        for (int i = 0; i < 150; i++) {
+            uint64_t n[5];
+            for (int j = 0; j < 5; j++)
+                n[j] = leat__rng_below(&rng, 9) ? leat__rng_below(&rng, i % 2 ? 20 : 400)
+                                                : UINT64_MAX - leat__rng_below(&rng, 3);
+            snprintf(forged, sizeof forged,
+                     "%.*s stream=%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "%s",
+                     (int)(at - saved), saved, n[0], n[1], n[2], n[3], n[4], text);
+            leat_error err;
+            if (leat_pipeline_restore(feed, forged, &err) != 0) {
+                assert_int_equal(err.code, LEAT_ERR_STATE);
+                continue;
+            }
+            t = record(feed, 5);
+            tape_free(&t);
+        }
+        /* Nothing of it stays. */
+        leat_pipeline_close(&feed);
+    }
+}
+
+/* What is wrong with a record in later stages names the file and the record in it too. */
+static void test_names(void **state) {
+    (void)state;
+    make_dir(in_dir("names"));
+    for (int i = 0; i < 3; i++) {
+        leat__buf shard = {0};
+        for (int k = 0; k < 10; k++) {
+            if (i == 1 && k == 7) add_record(&shard, "no example", 10);
+            else add_sample(&shard, i * 10 + k, 5);
+        }
+        write_deflated(in_dir("names/%d.gz", i), &shard, GZIP_BITS);
+    }
+    const leat_config config = {.n_threads = 2, .on_error = LEAT_ON_ERROR_SKIP};
+    leat_pipeline *feed =
+        open_spec(spec_of("tfrecord %s | parse label:int64 | batch 4", in_dir("names/*")), &config);
+    tape t = record(feed, -1);
+    assert_int_equal(t.n_samples, 29);
+    leat_bad bad;
+    assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+    if (!strstr(bad.message, "names/1.gz: record 7: parse:")) fail_msg("%s", bad.message);
+    char name[300];
+    leat_pipeline_name(feed, 25, name, sizeof name);
+    assert_non_null(strstr(name, "names/2.gz: record 5"));
+    leat_pipeline_name(feed, bad.sample, name, sizeof name);
+    assert_non_null(strstr(name, "names/1.gz: record 7"));
+    leat_pipeline_close(&feed);
+    tape_free(&t);
+}
+
 /* ------------------------------------------------------------------------------------------ damage */
 
 typedef struct damaged {
@@ -350,6 +509,55 @@ static void test_many_bad(void **state) {
     }
 }
 
+/* A batch of one has nobody to take the place of a bad record: the window has. */
+static void test_replace_in_small_batches(void **state) {
+    (void)state;
+    make_dir(in_dir("small"));
+    for (int i = 0; i < 4; i++) {
+        leat__buf shard = {0};
+        for (int k = 0; k < 60; k++) {
+            const size_t at = shard.size;
+            add_sample(&shard, i * 60 + k, 20);
+            if (leat__mix64((uint64_t)(i * 60 + k)) % 4 == 0) shard.data[at + 30] ^= 1;
+        }
+        write_deflated(in_dir("small/%d", i), &shard, GZIP_BITS);
+    }
+    for (int batch = 1; batch <= 3; batch++) {
+        tape want = {0};
+        char saved[1024];
+        for (int threads = 0; threads <= 4; threads += 2) {
+            const leat_config config = {.on_error = LEAT_ON_ERROR_REPLACE,
+                                        .n_threads = threads,
+                                        .synchronous = !threads,
+                                        .n_epochs = 2};
+            leat_pipeline *feed = open_spec(
+                spec_of("tfrecord %s | %s | shuffle 20 | batch %d", in_dir("small/*"), parse, batch),
+                &config);
+            tape t = record(feed, -1);
+            if (t.rc != LEAT_END || t.n_samples != 480) fail_msg("%d samples: %s", t.n_samples, t.message);
+            leat_pipeline_close(&feed);
+            if (threads) same_tape(&want, &t, "threads"), tape_free(&t);
+            else want = t;
+        }
+        /* The same ones after a restore. */
+        const leat_config config = {.on_error = LEAT_ON_ERROR_REPLACE, .n_threads = 2, .n_epochs = 2};
+        leat_pipeline *feed = open_spec(
+            spec_of("tfrecord %s | %s | shuffle 20 | batch %d", in_dir("small/*"), parse, batch), &config);
+        tape t = record(feed, 50);
+        tape_free(&t);
+        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+        leat_pipeline_close(&feed);
+        feed = open_spec(spec_of("tfrecord %s | %s | shuffle 20 | batch %d", in_dir("small/*"), parse, batch),
+                         &config);
+        assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
+        t = record(feed, -1);
+        same_tail(&want, 50, &t, "restored");
+        leat_pipeline_close(&feed);
+        tape_free(&t);
+        tape_free(&want);
+    }
+}
+
 /* After a restore the places of bad records hold good ones. */
 static void test_restore_forgets_bad(void **state) {
     (void)state;
@@ -435,8 +643,13 @@ int main(void) {
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_length_becomes_known),
         cmocka_unit_test(test_nothing_in_it),
+        cmocka_unit_test(test_shards_at_once),
+        cmocka_unit_test(test_restore_reads_the_rest_only),
+        cmocka_unit_test(test_forged_marks),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_many_bad),
+        cmocka_unit_test(test_replace_in_small_batches),
         cmocka_unit_test(test_restore_forgets_bad),
         cmocka_unit_test(test_wake_ups),
         cmocka_unit_test(test_changed_meanwhile),

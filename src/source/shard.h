@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One shard of a stream: inflated, cut into records and checked, a block of them at a time. Records lie in the block as
+ * they were inflated and are not copied. Several shards can be read at once, each by a reader of its own. */
+#ifndef LEAT_SOURCE_SHARD_H
+#define LEAT_SOURCE_SHARD_H
+
+#include "source/source.h"
+
+typedef struct leat__block_record {
+    size_t offset; /* of its payload in the block                                */
+    uint32_t size;
+    uint32_t bad;    /* not 0: it is lost, and errors[bad - 1] says why            */
+    uint64_t record; /* its number in the shard                                    */
+    uint64_t origin; /* its number in the stream, for whoever puts shards together */
+    size_t shard;
+} leat__block_record;
+
+typedef struct leat__block { /* zeroed = empty */
+    leat__buf bytes;         /* readable for LEAT_MEM_PAD bytes behind the last record */
+    leat__buf records;       /* (n) leat__block_record                                  */
+    leat__buf errors;        /* of leat_error                                           */
+    size_t n;
+    uint64_t n_read; /* records that it was filled with; a filter may have taken some out */
+} leat__block;
+
+static inline leat__block_record *leat__block_at(const leat__block *block, size_t i) {
+    return &((leat__block_record *)(void *)block->records.data)[i];
+}
+/* Why record i is lost; NULL if it is not. */
+const leat_error *leat__block_error(const leat__block *block, size_t i);
+void leat__block_free(leat__block *block);
+/* Copies the records of `from` behind those of `to` if there is room and nothing that is there has to move; whether it
+ * did. */
+bool leat__block_append(leat__block *to, const leat__block *from);
+
+typedef struct leat__shard_reader leat__shard_reader;
+/* The stream must outlive it. NULL without memory. */
+leat__shard_reader *leat__shard_reader_new(const leat__stream *stream, leat_error *err);
+void leat__shard_reader_free(leat__shard_reader **reader);
+/* The next block will hold the first records of this shard. */
+void leat__shard_begin(leat__shard_reader *reader, size_t shard);
+/* Fills the block with the next records, about `bytes` bytes of them and at least one: 0; 1 if the shard ends with
+ * them, and then there may be none; LEAT_ERR_MEMORY: the reader must begin again. What is damaged is a record with an
+ * error. */
+int leat__shard_read(leat__shard_reader *reader, leat__block *block, size_t bytes, leat_error *err);
+uint64_t leat__shard_bytes_read(const leat__shard_reader *reader);
+
+/* stream.c, for the reader: where a shard lies, and whether it still is what it was. */
+const char *leat__stream_path(const leat__stream *stream, size_t shard);
+int leat__stream_check(const leat__stream *stream, size_t shard, const leat__file *file, leat_error *err);
+int leat__stream_detect(const char *path, int *compression, leat__file *file, leat_error *err);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: timeout=120 */
+/* Read-ahead: whatever the threads that read do, a pipeline hands over what it hands over without them; they run when
+ * storage is slow, and do not when it is not. Storage is slow here because a program's own source sleeps. */
+#include "unit/testing.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+
+enum { N = 90, SIZE = 600 };
+
+typedef struct storage {
+    int delay_us;
+    atomic_int calls, now, most; /* of read_at; those going on, and the most at once */
+    int bad;                     /* every so many-th sample cannot be read; 0 = none  */
+    atomic_bool stuck;           /* reads wait for as long                            */
+} storage;
+
+static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
+    storage *s = user;
+    const int now = atomic_fetch_add(&s->now, 1) + 1;
+    atomic_fetch_add(&s->calls, 1);
+    for (int most = atomic_load(&s->most);
+         now > most && !atomic_compare_exchange_weak(&s->most, &most, now);) {}
+    if (s->delay_us) leat__sleep_ns((uint64_t)s->delay_us * 1000 * (1 + i % 3));
+    while (atomic_load(&s->stuck)) leat__sleep_ns(1000000);
+    atomic_fetch_sub(&s->now, 1);
+    if (s->bad && i % (uint64_t)s->bad == 3) {
+        snprintf(err->message, sizeof err->message, "sample %d is lost", (int)i);
+        return LEAT_ERR_IO;
+    }
+    for (size_t k = 0; k < SIZE; k++) ((uint8_t *)out[0].room)[k] = (uint8_t)(i * 31 + k);
+    *(int64_t *)out[1].room = (int64_t)i;
+    out[2].bytes = (size_t)(i % 50);
+    memset(out[2].room, (int)i, out[2].bytes);
+    return 0;
+}
+
+static leat_spec *slow_spec(storage *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static leat_spec *slow_spec(storage *s, const char *fmt, ...) {
+    static const leat_field fields[] = {
+        {.name = "image", .dtype = LEAT_DTYPE_U8, .ndim = 3, .shape = {10, 20, 3}},
+        {.name = "label", .dtype = LEAT_DTYPE_I64},
+        {.name = "name", .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {-1}}};
+    const leat_source_callbacks callbacks = {.n = N,
+                                             .n_fields = 3,
+                                             .field = fields,
+                                             .max_bytes = 64,
+                                             .read_at = read_at,
+                                             .thread_safe = 1,
+                                             .user = s};
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    leat_spec *spec = leat_spec_new(NULL);
+    assert_int_equal(leat_spec_source(spec, &callbacks), 0);
+    leat_spec_add(spec, text);
+    return spec;
+}
+
+static const char *const chains[] = {
+    "batch 7",
+    "shuffle | random_brightness 0.3 | batch 8",
+    "shuffle 20 | batch 7 drop_remainder=true | repeat 2",
+    "take 31 | repeat 3 | batch 10",
+    "shuffle block=10 group=2 | batch 64 pad_remainder=true",
+    "cache | shuffle | batch 9",
+    "batch 1",
+    "one_hot label 90 | cast image f32 | batch 16 | mixup group=4",
+};
+
+static void test_same_bytes(void **state) {
+    (void)state;
+    static const char *const modes[] = {"auto", "1", "3", "17"};
+    for (size_t c = 0; c < LEAT_COUNT(chains); c++) {
+        storage s = {0};
+        const leat_config plain = {.n_epochs = 2, .n_threads = 1};
+        tape want = record_spec(slow_spec(&s, "%s | options read_ahead=off", chains[c]), &plain);
+        assert_int_equal(want.rc, LEAT_END);
+        for (size_t m = 0; m < LEAT_COUNT(modes); m++)
+            for (int threads = 1; threads <= 4; threads += 3) {
+                storage slow = {.delay_us = m % 2 ? 0 : 300};
+                const leat_config config = {.n_epochs = 2, .n_threads = threads, .n_slots = 2 + (int)m};
+                leat_pipeline *feed =
+                    open_spec(slow_spec(&slow, "%s | options read_ahead=%s", chains[c], modes[m]), &config);
+                tape got = record(feed, -1);
+                leat_stats stats;
+                leat_pipeline_stats(feed, &stats);
+                leat_pipeline_close(&feed);
+                same_tape(&want, &got, chains[c]);
+                if (m > 0) assert_int_equal(stats.n_readers, atoi(modes[m]));
+                /* Without a delay they may never be first, and what is kept is not read. */
+                if (m == 2 && c != 5) assert_true(stats.read_ahead > 0);
+                assert_true(stats.bytes_read > 0);
+                tape_free(&got);
+            }
+        tape_free(&want);
+    }
+}
+
+static void test_bad_samples(void **state) {
+    (void)state;
+    for (int policy = LEAT_ON_ERROR_RAISE; policy <= LEAT_ON_ERROR_REPLACE; policy++) {
+        tape want = {0};
+        for (int ahead = 0; ahead <= 4; ahead += 2) {
+            storage s = {.bad = 11, .delay_us = ahead ? 50 : 0};
+            const leat_config config = {.on_error = policy, .n_threads = 2, .n_epochs = 2};
+            leat_pipeline *feed =
+                open_spec(slow_spec(&s, "shuffle | batch 6 | options read_ahead=%d", ahead), &config);
+            tape got = record(feed, -1);
+            leat_stats stats;
+            leat_pipeline_stats(feed, &stats);
+            leat_pipeline_close(&feed);
+            assert_int_equal(got.rc, policy == LEAT_ON_ERROR_RAISE ? LEAT_ERR_IO : LEAT_END);
+            if (policy) assert_int_equal(stats.bad_samples, 2 * 8);
+            if (ahead) same_tape(&want, &got, "bad"), tape_free(&got);
+            else want = got;
+        }
+        tape_free(&want);
+    }
+}
+
+/* Going elsewhere at any time, with reads under way. */
+static void test_restore(void **state) {
+    (void)state;
+    storage s = {.delay_us = 200};
+    const leat_config config = {.n_threads = 2, .n_epochs = 2, .n_slots = 3};
+    leat_pipeline *feed = open_spec(slow_spec(&s, "shuffle | batch 5 | options read_ahead=6"), &config);
+    static char saved[40][1024];
+    tape all = {0};
+    leat_batch b;
+    for (;;) {
+        assert_true(all.n_batches < 40 && leat_pipeline_state(feed, saved[all.n_batches], 1024, NULL) > 0);
+        if ((all.rc = leat_pipeline_next(feed, &b, NULL)) != 0) break;
+        tape_add(&all, &b);
+        leat_batch_release(&b);
+    }
+    assert_int_equal(all.n_batches, 36);
+    leat__rng rng = leat__rng_at(3, 0, 0, 0);
+    for (int i = 0; i < 60; i++) {
+        const int from = (int)leat__rng_below(&rng, 37), n = (int)leat__rng_below(&rng, 4);
+        assert_int_equal(leat_pipeline_restore(feed, saved[from], NULL), 0);
+        if (i % 4 == 0) { /* one by itself takes nothing away */
+            assert_int_equal(leat_pipeline_sample(feed, 0, 7, &b, NULL), 0);
+            leat_batch_release(&b);
+        }
+        tape t = record(feed, n);
+        for (int k = 0; k < t.n_batches; k++) assert_true(t.digest[k] == all.digest[from + k]);
+        tape_free(&t);
+    }
+    leat_pipeline_close(&feed);
+    tape_free(&all);
+}
+
+static void test_ranks(void **state) {
+    (void)state;
+    storage s = {0};
+    for (int rank = 0; rank < 3; rank++) {
+        tape want = {0};
+        for (int ahead = 0; ahead < 8; ahead += 7) {
+            const leat_config config = {.n_threads = 2, .rank = rank, .world_size = 3, .n_epochs = 3};
+            tape got =
+                record_spec(slow_spec(&s, "shuffle | batch 8 | options read_ahead=%d", ahead), &config);
+            if (ahead) same_tape(&want, &got, "rank"), tape_free(&got);
+            else want = got;
+        }
+        tape_free(&want);
+    }
+}
+
+/* Files and records: what a folder, shards and a table of files give is the same too. */
+static void test_files(void **state) {
+    (void)state;
+    make_dir(in_dir("photos"));
+    FILE *table = fopen(in_dir("list.csv"), "w");
+    assert_non_null(table);
+    for (int i = 0; i < 40; i++) {
+        write_jpeg(in_dir("photos/%02d.jpg", i), 20 + i, 30, (unsigned)i);
+        fprintf(table, "photos/%02d.jpg,%d\n", i == 13 ? 99 : i, i);
+    }
+    fclose(table);
+    make_dir(in_dir("records"));
+    for (int i = 0; i < 3; i++) write_samples(in_dir("records/%d", i), i * 50, 50, 300);
+    char text[4][700];
+    snprintf(text[0], sizeof text[0], "folder %s | shuffle | decode | resize 16 16 | batch 6",
+             in_dir("photos"));
+    snprintf(text[1], sizeof text[1],
+             "tfrecord %s | shuffle block=2k group=3 | parse image:bytes label:int64 | batch 8",
+             in_dir("records/*"));
+    snprintf(text[2], sizeof text[2], "options on_error=replace | list %s | decode | resize 16 16 | batch 5",
+             in_dir("list.csv"));
+    snprintf(text[3], sizeof text[3],
+             "tfrecord %s | parse label:int64 | filter label>20 | shuffle block=1k | repeat 2 | batch 8",
+             in_dir("records/*"));
+    for (size_t i = 0; i < LEAT_COUNT(text); i++) {
+        const leat_config config = {.n_threads = 2, .n_epochs = 3};
+        tape want = record_spec(spec_of("%s | options read_ahead=off", text[i]), &config);
+        assert_int_equal(want.rc, LEAT_END);
+        for (int n = 1; n < 9; n += 3) {
+            tape got = record_spec(spec_of("%s | options read_ahead=%d", text[i], n), &config);
+            same_tape(&want, &got, text[i]);
+            tape_free(&got);
+        }
+        tape_free(&want);
+    }
+}
+
+/* Few bytes: what does not fit is read by the workers. */
+static void test_small_budget(void **state) {
+    (void)state;
+    storage s = {0}, slow = {.delay_us = 100};
+    tape want = record_spec(slow_spec(&s, "shuffle | batch 4 | options read_ahead=off"), NULL);
+    for (size_t budget = 100000; budget <= 1600000; budget *= 2) {
+        const leat_config config = {.n_threads = 3, .memory_max_bytes = budget, .n_slots = 2};
+        tape got = record_spec(slow_spec(&slow, "shuffle | batch 4 | options read_ahead=8"), &config);
+        same_tape(&want, &got, "budget");
+        tape_free(&got);
+    }
+    tape_free(&want);
+}
+
+/* By itself: none where reading takes no time, many where it takes most of it. */
+static void test_auto(void **state) {
+    (void)state;
+    leat_stats stats;
+    storage fast = {0};
+    leat_pipeline *feed =
+        open_spec(slow_spec(&fast, "shuffle | repeat 60 | batch 8"), &(leat_config){.n_threads = 2});
+    tape t = record(feed, -1);
+    leat_pipeline_stats(feed, &stats);
+    assert_true(stats.n_readers == 0 && stats.read_ahead == 0);
+    assert_true(atomic_load(&fast.most) <= 2);
+    leat_pipeline_close(&feed);
+    tape_free(&t);
+
+    storage slow = {.delay_us = 2000};
+    feed = open_spec(slow_spec(&slow, "shuffle | repeat 6 | batch 8"), &(leat_config){.n_threads = 2});
+    t = record(feed, -1);
+    leat_pipeline_stats(feed, &stats);
+    if (stats.n_readers < 4 || stats.read_ahead < 100 || atomic_load(&slow.most) < 5)
+        fail_msg("%d readers, %d samples read ahead, %d at once", stats.n_readers, (int)stats.read_ahead,
+                 atomic_load(&slow.most));
+    /* No sample is read much more often than it is needed. */
+    assert_true(atomic_load(&slow.calls) < 6 * N + 64);
+    leat_pipeline_close(&feed);
+    tape_free(&t);
+}
+
+/* Whoever closes waits for reads that have begun, and for nothing else. */
+static void test_close_meanwhile(void **state) {
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        storage s = {.delay_us = 500};
+        leat_pipeline *feed = open_spec(slow_spec(&s, "shuffle | repeat | batch 8 | options read_ahead=9"),
+                                        &(leat_config){.n_threads = 2});
+        tape t = record(feed, i % 5);
+        tape_free(&t);
+        leat_pipeline_close(&feed);
+        assert_int_equal(atomic_load(&s.now), 0);
+    }
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"on", "-1", "65", "x", "1.5"};
+    for (size_t i = 0; i < LEAT_COUNT(wrong); i++)
+        refuse_spec(spec_of("synth | batch 2 | options read_ahead=%s", wrong[i]), NULL, LEAT_ERR_ARGUMENT,
+                    "read_ahead must be auto, off or a number");
+    /* Made-up pictures, compressed files and a caller that works by himself need none: no error. */
+    tape t =
+        record_spec(spec_of("synth 20 | batch 2 | options read_ahead=4"), &(leat_config){.synchronous = 1});
+    assert_int_equal(t.n_samples, 20);
+    tape_free(&t);
+}
+
+/* ---------------------------------------------------------------------------------------------- bench */
+
+typedef struct disk { /* pictures in files that take long to open */
+    uint64_t delay_ns;
+    leat__buf jpeg[16];
+} disk;
+
+static int open_slowly(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
+    disk *d = user;
+    (void)err;
+    if (d->delay_ns) leat__sleep_ns(d->delay_ns);
+    out[0].data = d->jpeg[i % 16].data;
+    out[0].bytes = d->jpeg[i % 16].size;
+    *(int64_t *)out[1].room = (int64_t)i;
+    return 0;
+}
+
+/* Runs for so many seconds and prints a line for bench/slow.py; the first second does not count. */
+static void bench_one(disk *d, const char *mode, int threads, double seconds) {
+    static const leat_field fields[] = {
+        {.name = "image", .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {-1}},
+        {.name = "label", .dtype = LEAT_DTYPE_I64}};
+    const leat_source_callbacks callbacks = {
+        .n = 100000, .n_fields = 2, .field = fields, .read_at = open_slowly, .thread_safe = 1, .user = d};
+    leat_spec *spec = leat_spec_new(NULL);
+    leat_spec_source(spec, &callbacks);
+    leat_spec_add(spec, "shuffle | decode | random_resized_crop 224 | random_flip_left_right | normalize "
+                        "imagenet | batch 32");
+    char option[60];
+    snprintf(option, sizeof option, "options read_ahead=%s", mode);
+    leat_spec_add(spec, option);
+    leat_pipeline *feed = open_spec(spec, &(leat_config){.n_threads = threads, .n_epochs = -1});
+    leat_stats a = {0}, b;
+    leat_batch batch;
+    uint64_t began = 0;
+    const uint64_t open_ns = leat__now_ns();
+    do {
+        if (leat_pipeline_next(feed, &batch, NULL) != 0) break;
+        leat_batch_release(&batch);
+        leat_pipeline_stats(feed, &b);
+        if (!began && leat__now_ns() - open_ns > 1000000000) began = leat__now_ns(), a = b;
+    } while (!began || (double)(leat__now_ns() - began) < seconds * 1e9);
+    const double wall = (double)(leat__now_ns() - began) * 1e-9;
+    double stages = 0;
+    for (int i = 0; i < LEAT_STAGE_COUNT; i++) stages += b.stage_s[i] - a.stage_s[i];
+    printf("{\"read_ahead\": \"%s\", \"delay_ms\": %.1f, \"threads\": %d, \"samples_per_s\": %.1f, "
+           "\"busy\": %.3f, \"reading\": %.3f, \"readers\": %d}\n",
+           mode, (double)d->delay_ns * 1e-6, b.n_threads, (double)(b.samples - a.samples) / wall,
+           (b.cpu_s - a.cpu_s) / (wall * b.n_threads),
+           (b.stage_s[LEAT_STAGE_READ] - a.stage_s[LEAT_STAGE_READ]) / stages, b.n_readers);
+    fflush(stdout);
+    leat_pipeline_close(&feed);
+}
+
+static int bench(double seconds) {
+    disk d = {0};
+    for (int i = 0; i < 16; i++) d.jpeg[i] = make_jpeg(375, 500, 3, (unsigned)i);
+    bench_one(&d, "off", 0, seconds);
+    bench_one(&d, "auto", 0, seconds);
+    d.delay_ns = 5000000;
+    bench_one(&d, "off", 0, seconds);
+    bench_one(&d, "auto", 0, seconds);
+    for (int i = 0; i < 16; i++) leat__buf_free(&d.jpeg[i]);
+    return 0;
+}
+
+int main(int n, char **word) {
+    if (n > 1 && strcmp(word[1], "--bench") == 0) return bench(n > 2 ? atof(word[2]) : 3);
+    alarm(110);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_bad_samples),
+        cmocka_unit_test(test_restore),    cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_files),      cmocka_unit_test(test_small_budget),
+        cmocka_unit_test(test_auto),       cmocka_unit_test(test_close_meanwhile),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests_name("ahead", tests, begin_files, end_files);
+}
