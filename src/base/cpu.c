@@ -88,40 +88,6 @@ int leat__cpu_share(int local) {
     return LEAT_MAX(LEAT_MIN(own, machine / local), 1);
 }
 
-static int within_quota(int n) {
-    const int allowed = quota_cores();
-    return LEAT_MAX(allowed > 0 && allowed < n ? allowed : n, 1);
-}
-
-int leat__cpu_count(void) {
-    cpu_set_t set;
-    return within_quota(sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                                    : (int)sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-/* Cores in a list such as "0-3,8,10-11", as a container's cgroup has it; 0 if it cannot be read. */
-static int listed_cores(const char *path) {
-    FILE *file = fopen(path, "re");
-    int n = 0, first, last, separator = ',';
-    while (file && separator == ',' && fscanf(file, "%d", &first) == 1) {
-        last = first;
-        separator = fgetc(file);
-        if (separator == '-' && fscanf(file, "%d", &last) == 1) separator = fgetc(file);
-        if (last >= first) n += last - first + 1;
-    }
-    if (file) fclose(file);
-    return n;
-}
-
-int leat__cpu_share(int local) {
-    const int own = leat__cpu_count();
-    if (local <= 1) return own;
-    const int listed = listed_cores("/sys/fs/cgroup/cpuset.cpus.effective");
-    const int machine = within_quota(listed > 0 ? listed : (int)sysconf(_SC_NPROCESSORS_ONLN));
-    /* A launcher may have bound each of them to cores of its own: then its own ones are the share. */
-    return LEAT_MAX(LEAT_MIN(own, machine / local), 1);
-}
-
 /* The kernel's figure for the last cache is the one that these cores share. The C library's, asked for next, is that of the
  * whole chip on some processors: eight times as much on one whose cores share a cache by eights. */
 size_t leat__cpu_cache_bytes(void) {

@@ -19,7 +19,7 @@ int leat__cpu_count(void);
 /* Of these, the share of one of `local` processes on this machine that do the same: all of them if they were dealt out to
  * the processes already. */
 int leat__cpu_share(int local);
-/* Bytes of the last-level cache, 0 if unknown. */
+/* Bytes of the last-level cache that a core has a share in, 0 if unknown. */
 size_t leat__cpu_cache_bytes(void);
 /* Bytes of memory this process may still take: MemAvailable or what its cgroup leaves. */
 uint64_t leat__memory_available(void);

@@ -296,7 +296,7 @@ int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err)
         }
     }
     d->line = NULL;
-    if (streams) {
+    if (streams && (d->taken.y < box->y || d->taken.x < box->x || d->taken.width > box->width)) {
         d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width + LEAT_DECODE_SKEW, pixel_bytes(d),
                                      &d->failure);
         if (!d->line) {

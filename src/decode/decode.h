@@ -49,6 +49,7 @@ typedef struct leat__decode_options { /* zeroed = defaults                      
     bool orient;                      /* apply the EXIF orientation; default off                   */
     bool fast;                        /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
     bool deep;                        /* rows of u16, two bytes a channel; default off             */
+    bool reference;                   /* JPEG: by libjpeg-turbo alone, to compare with; default off */
     uint64_t pixels_max;              /* 0 = LEAT_DECODE_PIXELS_MAX                                */
     int side_max;                     /* 0 = LEAT_DECODE_SIDE_MAX                                  */
     int scans_max;                    /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */
@@ -64,6 +65,7 @@ typedef struct leat__picture_info {
     int bits;            /* of one stored channel, or of a palette's index            */
     int orientation;     /* what EXIF says, 1 to 8; 1 if nothing; told even if unused */
     bool progressive;    /* progressive JPEG, interlaced PNG or GIF                   */
+    const char *detour;  /* JPEG: why its header keeps it from our own decoder, or NULL; lives on */
 } leat__picture_info;
 
 typedef struct leat__decoder leat__decoder;

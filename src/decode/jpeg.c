@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JPEG through libjpeg-turbo's plain libjpeg API: accurate integer IDCT and fancy upsampling, the pixels that
- * Pillow and torchvision give; options.fast takes the IDCT that TensorFlow takes unless told otherwise.
+/* JPEG: accurate integer IDCT and fancy upsampling, the pixels that Pillow and torchvision give; options.fast takes the
+ * IDCT that TensorFlow takes unless told otherwise.
+ *
+ * libjpeg-turbo reads the headers of every file. What is regular is then decoded by our own decoder (jpeg_own.c), which
+ * gives the same bytes in half the time; everything else goes through libjpeg-turbo's plain libjpeg API. The moment our
+ * own decoder meets anything irregular, libjpeg-turbo takes over (take_over): it decodes the file from its beginning, the
+ * rows that were given out already are dropped, and from there on rows and messages are its own. Whether a file is damaged
+ * is therefore always decided by libjpeg-turbo.
  *
  * Every picture meets the libjpeg object as it was created: the public struct is restored from a copy, which
  * also forgets the tables of the picture before (see jpeg_memory.c), so that results do not depend on what a
@@ -19,7 +25,9 @@
  * Guards: no markers are saved, EXIF is read by ourselves; scans are counted, because a small file can
  * ask for passes over a large picture without end. */
 #include "decode/codec.h"
+#include "decode/jpeg_head.h"
 #include "decode/jpeg_memory.h"
+#include "decode/jpeg_own.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -44,6 +52,11 @@ typedef struct jpeg_state {
     int scans_max;
     uint8_t *cmyk; /* one row, when the file is CMYK           */
     int channels;
+    leat__jpeg_own *own;
+    bool is_own;   /* it decodes this picture                  */
+    bool boxed;    /* only wanted is asked for                 */
+    int n_given;   /* rows                                     */
+    uint8_t *line; /* one row of libjpeg-turbo's, after it took over */
     /* what steps are to do */
     uint8_t *dst;
     ptrdiff_t stride;
@@ -230,6 +243,8 @@ static int find_orientation(const uint8_t *bytes, size_t n) {
 static int init(void *state, leat__arena *arena, leat_error *err) {
     jpeg_state *s = state;
     s->arena = arena;
+    s->own = leat__jpeg_own_new();
+    if (!s->own) return leat__fail_memory(err, sizeof *s, "decoder");
     s->jpeg.err = jpeg_std_error(&s->errors);
     s->errors.error_exit = on_error;
     s->errors.emit_message = on_message;
@@ -238,11 +253,13 @@ static int init(void *state, leat__arena *arena, leat_error *err) {
     const int rc = guarded(s, create_step, err);
     if (rc < 0) {
         jpeg_destroy_decompress(&s->jpeg); /* half of one is fine */
+        leat__jpeg_own_free(s->own);
         return rc;
     }
     s->memory = leat__jpeg_memory_attach((j_common_ptr)&s->jpeg, arena);
     if (!s->memory) {
         jpeg_destroy_decompress(&s->jpeg);
+        leat__jpeg_own_free(s->own);
         return leat__fail_memory(err, sizeof *s, "decoder");
     }
     s->source = (struct jpeg_source_mgr){.init_source = open_source,
@@ -262,6 +279,7 @@ static void destroy(void *state) {
     s->jpeg = s->fresh;
     leat__jpeg_memory_detach(s->memory, (j_common_ptr)&s->jpeg);
     jpeg_destroy_decompress(&s->jpeg);
+    leat__jpeg_own_free(s->own);
 }
 
 static int header(void *state, leat__decode_job *job, leat_error *err) {
@@ -272,7 +290,9 @@ static int header(void *state, leat__decode_job *job, leat_error *err) {
     s->source.bytes_in_buffer = job->n;
     s->scans_max = job->options.scans_max;
     s->fast = job->options.fast;
-    s->cmyk = NULL;
+    s->cmyk = s->line = NULL;
+    s->is_own = s->boxed = false;
+    s->n_given = 0;
     LEAT_TRY(guarded(s, header_step, err));
 
     if (s->jpeg.data_precision != 8)
@@ -289,12 +309,17 @@ static int header(void *state, leat__decode_job *job, leat_error *err) {
     job->info.bits = 8;
     job->info.orientation = find_orientation(job->bytes, job->n);
     job->info.progressive = s->jpeg.progressive_mode;
+    leat__jpeg_head head;
+    job->info.detour = leat__jpeg_head_read(&head, &s->jpeg);
     return 0;
 }
 
 static int begin(void *state, leat__decode_job *job, leat_error *err) {
     jpeg_state *s = state;
     s->channels = job->info.channels;
+    s->is_own =
+        !s->fast && !job->options.reference && leat__jpeg_own_begin(s->own, &s->jpeg, job, s->channels);
+    if (s->is_own) return 0;
     LEAT_TRY(guarded(s, begin_step, err));
     if (s->jpeg.out_color_space == JCS_CMYK) {
         s->cmyk = leat__decode_alloc(job, (size_t)job->info.width, 4, err);
@@ -303,9 +328,48 @@ static int begin(void *state, leat__decode_job *job, leat_error *err) {
     return 0;
 }
 
+/* libjpeg-turbo's next row into s->line, and the part of it that is wanted to dst, which may be NULL. */
+static int read_line(jpeg_state *s, uint8_t *dst, leat_error *err) {
+    s->dst = s->line, s->stride = 0, s->n_rows = 1;
+    LEAT_TRY(guarded(s, rows_step, err));
+    const size_t channels = (size_t)s->channels;
+    if (dst)
+        memcpy(dst, s->line + (size_t)(s->wanted.x - s->taken.x) * channels,
+               (size_t)s->wanted.width * channels);
+    return 0;
+}
+
+/* From our own decoder, up to and with the rows that it gave. */
+static int take_over(jpeg_state *s, leat__decode_job *job, leat_error *err) {
+    s->is_own = false;
+    LEAT_TRY(guarded(s, begin_step, err));
+    if (s->boxed) {
+        LEAT_TRY(guarded(s, region_step, err));
+    } else {
+        s->taken = s->wanted = (leat__box){.width = job->info.width, .height = job->info.height};
+    }
+    s->line = leat__decode_alloc(job, (size_t)job->info.width, (size_t)s->channels, err);
+    if (!s->line) return err->code;
+    for (int i = 0; i < s->n_given; i++) LEAT_TRY(read_line(s, NULL, err));
+    return 0;
+}
+
 static int rows(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stride, int n_rows,
                 leat_error *err) {
     jpeg_state *s = state;
+    if (s->is_own) {
+        int done;
+        const bool all = leat__jpeg_own_rows(s->own, dst, stride, n_rows, &done);
+        s->n_given += done;
+        if (all) return 0;
+        LEAT_TRY(take_over(s, job, err));
+        dst += done * stride;
+        n_rows -= done;
+    }
+    if (s->line) {
+        for (int i = 0; i < n_rows; i++) LEAT_TRY(read_line(s, dst + i * stride, err));
+        return 0;
+    }
     if (!s->cmyk) {
         s->dst = dst, s->stride = stride, s->n_rows = n_rows;
         return guarded(s, rows_step, err);
@@ -324,6 +388,12 @@ static int region(void *state, leat__decode_job *job, const leat__box *box, leat
     (void)job;
     if (s->cmyk) return 0; /* rare: rows come whole */
     s->wanted = *box;
+    s->boxed = true;
+    if (s->is_own) {
+        leat__jpeg_own_region(s->own, box);
+        *taken = *box;
+        return 0;
+    }
     LEAT_TRY(guarded(s, region_step, err));
     *taken = s->taken;
     return 0;
@@ -331,8 +401,9 @@ static int region(void *state, leat__decode_job *job, const leat__box *box, leat
 
 static int end(void *state, leat__decode_job *job, bool complete, leat_error *err) {
     jpeg_state *s = state;
-    (void)job;
-    const int rc = complete ? guarded(s, finish_step, err) : 0;
+    int rc = 0;
+    if (complete && s->is_own && !leat__jpeg_own_ends(s->own)) rc = take_over(s, job, err);
+    if (complete && !s->is_own && rc == 0) rc = guarded(s, finish_step, err);
     jpeg_abort_decompress(&s->jpeg);
     return rc;
 }

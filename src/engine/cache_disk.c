@@ -314,6 +314,7 @@ static bool read_apart(const leat__cache *cache, const leat__file *file, leat__c
         return false;
     if (check) {
         XXH3_state_t sum;
+        XXH3_INITSTATE(&sum); /* or a reset to the seed that was there by chance would keep half a secret */
         XXH3_64bits_reset_withSeed(&sum, sample);
         for (int i = 1; i < n; i++) XXH3_64bits_update(&sum, part[i].to, part[i].n);
         if (XXH3_64bits_digest(&sum) != entry.checksum) return false;

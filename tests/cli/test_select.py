@@ -48,6 +48,14 @@ def test_filter(chosen, leat, table, condition, python):
         assert out["id"].tolist() == [r["id"] for r in rows if python(r)]
 
 
+def test_filter_by_the_last_of_many_columns(leat, tmp_path):
+    columns = [f"c{i}" for i in range(31)]  # with the path as many fields as a sample can have
+    rows = [f"{k}.png," + ",".join(str(k * i % 7) for i in range(31)) for k in range(20)]
+    (tmp_path / "wide.csv").write_text("\n".join(["path," + ",".join(columns), *rows]) + "\n")
+    text = f"list wide.csv label={','.join(columns)} max_bytes=9 | filter c30==2 | select c30 | batch 20 | options on_error=skip"
+    assert f"{len([k for k in range(20) if k * 30 % 7 == 2])} chosen of 20" in leat("plan", text).stdout
+
+
 def test_filter_by_class(chosen, pictures):
     out = chosen(f"folder {pictures} | filter \"label == 'bee' or label > 1\" | decode | resize 8 8 | batch 5")
     assert set(out["label"].tolist()) == {1, 2} and len(out["label"]) == 15

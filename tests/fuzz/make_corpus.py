@@ -98,6 +98,14 @@ def images() -> None:
         out = io.BytesIO()
         image.save(out, form, **options)
         put("decode", name, b"\x02" + out.getvalue())  # the first byte chooses options: three channels
+    jpegs = [("420", picture, {"quality": 75}), ("422", picture, {"quality": 60, "subsampling": 1}),
+             ("444", picture, {"quality": 92, "subsampling": 0}), ("gray", picture.convert("L"), {"quality": 85}),
+             ("optimised", picture, {"quality": 30, "optimize": True}), ("coarse", picture, {"quality": 1})]
+    for i, (name, image, options) in enumerate(jpegs):
+        out = io.BytesIO()
+        image.save(out, "JPEG", **options)
+        put("jpeg", name, bytes([2 + 8 * i % 32, 40, 60, 128, 200]) + out.getvalue())  # three channels, rows per call
+        put("jpeg", name + "_part", bytes([6 + 8 * i % 32, 40 * i, 60, 128, 200]) + out.getvalue())
     deep = io.BytesIO()
     Image.fromarray((x * 2000 + y * 311).astype(np.int32), "I").save(deep, "PNG")
     put("decode", "png_deep", b"\x82" + deep.getvalue())  # gray of 16 bits as such
@@ -181,8 +189,6 @@ def main() -> None:
         "zip image='synth 9 4 4 | shuffle' mask='synth 12 4 4 | select image label' stop=shortest | cast mask f32 | batch 4",
         "tfrecord a-* | interleave cycle=4 block=2 | parse x:float[3] | batch 4",
     ]
-    texts.append("synth 60 4 4 | filter \"label in 1,2 or not (label >= 5)\" | split train by=order | oversample | shuffle"
-                 " | label_map 1=0,2=1 default=2 | enumerate n of=sample | balance weights=1,2,3 n=40 | batch 7")
     for i, text in enumerate(texts):
         put("spec", f"text{i}", text.encode())
     for i, text in enumerate(("a == 3", "a in 1, 2,x1 and b<=1/2 or not (c != 'x y' and a not in (4,-5))", "((b>0.5)or(c<7))and a!=0")):

@@ -21,6 +21,10 @@ uint64_t k_random(void) {
     return z ^ z >> 31;
 }
 
+void k_seed(uint64_t first) {
+    state = first;
+}
+
 size_t k_below(size_t n) {
     return (size_t)(k_random() % n);
 }
@@ -149,7 +153,7 @@ static const struct {
     {k_resample_cases, LEAT_CPU_AVX2}, {k_point_cases, LEAT_CPU_AVX2},  {k_planar_cases, LEAT_CPU_AVX2},
     {k_line_cases, LEAT_CPU_AVX2},     {k_colour_cases, LEAT_CPU_AVX2}, {k_stats_cases, LEAT_CPU_AVX2},
     {k_mix_cases, LEAT_CPU_AVX2},      {k_half_cases, LEAT_CPU_AVX2},   {k_warp_cases, LEAT_CPU_AVX2},
-    {k_crc32c_cases, LEAT_CPU_SSE42},
+    {k_crc32c_cases, LEAT_CPU_SSE42},  {k_jpeg_cases, LEAT_CPU_AVX2},
 };
 
 static bool has_kernels(const k_isa *isa, size_t group) {
@@ -220,6 +224,8 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--bench") == 0) bench = true;
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) seed = strtoull(argv[++i], NULL, 0);
+        else if (strcmp(argv[i], "--photos") == 0 && i + 1 < argc)
+            return k_photos(argv[i + 1], i + 2 < argc ? atoi(argv[i + 2]) : 5);
         else only = argv[i];
     }
     for (size_t i = 0; i < LEAT_COUNT(isas); i++) {

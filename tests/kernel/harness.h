@@ -35,14 +35,19 @@ extern const k_case k_resample_cases[], k_point_cases[], k_planar_cases[], k_lin
 extern const k_case k_half_cases[];
 extern const k_case k_stats_cases[];
 extern const k_case k_mix_cases[];
+extern const k_case k_jpeg_cases[];
 extern const k_case k_warp_cases[];
 extern const k_case k_crc32c_cases[];
 
 /* Flags of the instruction set whose turn it is, for kernels that are not in the table of the image room. */
 unsigned k_isa_flags(void);
 
+/* kernel --photos. */
+int k_photos(const char *folder, int rounds);
+
 /* Random numbers of this run's seed; k_below(n) is 0 to n - 1. */
 uint64_t k_random(void);
+void k_seed(uint64_t first);
 size_t k_below(size_t n);
 void k_fill(void *bytes, size_t n);
 /* Floats as pictures have them, and a few that they should not have. */

@@ -80,11 +80,7 @@ static void test_rebatch(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        int code;
-        const char *part;
-    } cases[] = {
+    static const refusal cases[] = {
         {"synth | unbatch", LEAT_ERR_SYNTAX, "no batch before"},
         {"synth | rebatch 3", LEAT_ERR_SYNTAX, "no batch before"},
         {"synth | batch 3 | batch 4", LEAT_ERR_SYNTAX, "write rebatch 4"},
@@ -108,8 +104,7 @@ static void test_refusals(void **state) {
          "cannot be mixed"},
         {"synth | padded_batch 4 image=1000000000x1000000000x1000000000", LEAT_ERR_SHAPE, "too many"},
     };
-    for (size_t i = 0; i < LEAT_COUNT(cases); i++)
-        refuse_spec(spec_of("%s", cases[i].text), NULL, cases[i].code, cases[i].part);
+    refuse_all(cases, LEAT_COUNT(cases));
     refuse_spec(spec_of("%s | padded_batch 4", photos), NULL, LEAT_ERR_SHAPE, "write max=image:");
     refuse_spec(spec_of("folder %s | padded_batch 4 image=9", in_dir("photos")), NULL, LEAT_ERR_TYPE,
                 "decode it first");

@@ -79,7 +79,9 @@ typedef struct jpeg_how {
     int h_samp, v_samp;       /* of the first component; 0 = 1           */
     int quality;              /* 0 = 90                                  */
     bool progressive, arithmetic, no_adobe;
-    int restart; /* in MCUs                                 */
+    bool optimised; /* Huffman tables of its own               */
+    bool wild;      /* noise of full contrast, not the pattern */
+    int restart;    /* in MCUs                                 */
 } jpeg_how;
 
 static inline blob make_jpeg(jpeg_how how) {
@@ -89,6 +91,11 @@ static inline blob make_jpeg(jpeg_how how) {
     unsigned long n = 0;
     const int channels = how.in == JCS_GRAYSCALE ? 1 : how.in == JCS_CMYK ? 4 : 3;
     blob pixels = pattern(how.w, how.h, channels);
+    uint32_t noise = (uint32_t)how.w * 65599 + (uint32_t)how.h;
+    for (size_t i = 0; how.wild && i < pixels.n; i++) {
+        noise = noise * 1664525 + 1013904223;
+        pixels.data[i] = noise >> 24 < 64 ? 0 : noise >> 24 < 128 ? 255 : (uint8_t)(noise >> 16);
+    }
     jpeg.err = jpeg_std_error(&errors);
     jpeg_create_compress(&jpeg);
     jpeg_mem_dest(&jpeg, &bytes, &n);
@@ -105,6 +112,7 @@ static inline blob make_jpeg(jpeg_how how) {
     }
     if (how.progressive) jpeg_simple_progression(&jpeg);
     jpeg.arith_code = how.arithmetic;
+    jpeg.optimize_coding = how.optimised;
     jpeg.restart_interval = (unsigned)how.restart;
     if (how.no_adobe) jpeg.write_Adobe_marker = FALSE;
     jpeg_start_compress(&jpeg, TRUE);

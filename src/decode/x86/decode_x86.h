@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AVX2 entries of the JPEG kernel table. */
+#ifndef LEAT_DECODE_X86_DECODE_X86_H
+#define LEAT_DECODE_X86_DECODE_X86_H
+
+#include "decode/jpeg_dsp.h"
+
+void leat__jpeg_dsp_init_idct_avx2(leat__jpeg_dsp *dsp);
+void leat__jpeg_dsp_init_colour_avx2(leat__jpeg_dsp *dsp);
+
+#define LEAT_INLINE static inline __attribute__((always_inline))
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of the JPEG decoder. They have a table of their own, and their rows are padded on both sides. */
+#include "kernel/harness.h"
+
+#include "decode/jpeg_dsp.h"
+
+enum { BLOCKS = 12 };
+
+static void tables(leat__jpeg_dsp *c, leat__jpeg_dsp *isa) {
+    leat__jpeg_dsp_init(c, 0);
+    leat__jpeg_dsp_init(isa, k_isa_flags());
+}
+
+/* n bytes with room to read on both sides; the pads differ from one call to the next. */
+static uint8_t *padded(int slot, size_t n) {
+    uint8_t *bytes = k_input(slot, n + 2 * LEAT_JPEG_PAD);
+    k_fill(bytes, n + 2 * LEAT_JPEG_PAD);
+    return bytes + LEAT_JPEG_PAD;
+}
+
+static size_t random_count(void) {
+    return 1 + k_below(k_below(4) ? 80 : 700);
+}
+
+/* --------------------------------------------------------------------------------------------- IDCT */
+
+static const uint8_t zigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
+                                   12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
+                                   35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+                                   58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+static int slot_of(int position) {
+    return leat__jpeg_slot(zigzag[position] / 8, zigzag[position] % 8);
+}
+
+/* Blocks as photos have them: fewer and smaller values towards the end; now and then as large as can be coded. */
+static void fill_blocks(int16_t *blocks, leat__jpeg_place *places, const leat__jpeg_quant *quant, int n,
+                        bool wild) {
+    memset(blocks, 0, (size_t)n * 64 * sizeof *blocks);
+    for (int i = 0; i < n; i++) {
+        static const int lasts[] = {0, 1, 5, 9, 10, 40, 63};
+        const int last = lasts[k_below(LEAT_COUNT(lasts))];
+        for (int k = 0; k <= last; k++) {
+            const int most = wild ? 1024 : LEAT_MAX(600 / (k + 1) / quant->step[slot_of(k)], 1);
+            blocks[64 * i + slot_of(k)] = (int16_t)((int)k_below((size_t)(2 * most)) - most);
+        }
+        places[i] = (leat__jpeg_place){.quant = quant, .last = last};
+    }
+}
+
+static void fill_quant(leat__jpeg_quant *quant, int most) {
+    for (int k = 0; k < 64; k++) {
+        quant->step[k] = (int16_t)(1 + k_below((size_t)most));
+        quant->most[k] = (uint16_t)(LEAT_JPEG_COEFFICIENT_MAX / quant->step[k]);
+    }
+}
+
+static void check_idct(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int arg) {
+    (void)unused, (void)unused_too, (void)arg;
+    static LEAT_ALIGNED(64) int16_t blocks[2][64 * BLOCKS];
+    leat__jpeg_dsp c, isa;
+    tables(&c, &isa);
+    for (int round = 0; round < 10 * K_ROUNDS; round++) {
+        leat__jpeg_quant quant;
+        leat__jpeg_place places[2][BLOCKS];
+        const int n = 1 + (int)k_below(BLOCKS), steps[] = {1, 8, 40, 255};
+        const size_t stride = (size_t)n * 8 + 8 * k_below(5), bytes = 7 * stride + (size_t)n * 8;
+        fill_quant(&quant, steps[k_below(4)]);
+        fill_blocks(blocks[0], places[0], &quant, n, round % 8 == 0);
+        memcpy(blocks[1], blocks[0], sizeof blocks[0]);
+        memcpy(places[1], places[0], sizeof places[0]);
+        void *out[2];
+        k_outputs(bytes, 8 * k_below(8), &out[0], &out[1]);
+        for (int i = 0; i < n; i++) {
+            const bool wanted = k_below(10) > 0;
+            for (int k = 0; k < 2; k++) {
+                places[k][i].dst = wanted ? (uint8_t *)out[k] + 8 * i : NULL;
+                places[k][i].stride = stride;
+            }
+        }
+        const bool good = c.idct(blocks[0], places[0], n), same = isa.idct(blocks[1], places[1], n) == good;
+        if (!good) memcpy(out[1], out[0], bytes); /* samples of no use */
+        if (!same) ((uint8_t *)out[1])[0] ^= 1;
+        static const int16_t zero[64 * BLOCKS];
+        if (memcmp(blocks[1], zero, (size_t)n * 128) != 0) ((uint8_t *)out[1])[0] ^= 1;
+        k_compare(bytes, 0, "%d blocks, good %d, agreed %d", n, good, same);
+    }
+}
+
+static void bench_idct(const leat__image_dsp *unused, int last, k_bench *bench) {
+    (void)unused;
+    static LEAT_ALIGNED(64) int16_t blocks[64 * BLOCKS], fresh[64 * BLOCKS];
+    static uint8_t out[BLOCKS * 64];
+    leat__jpeg_dsp isa;
+    leat__jpeg_quant quant;
+    leat__jpeg_place places[BLOCKS];
+    leat__jpeg_dsp_init(&isa, k_isa_flags());
+    fill_quant(&quant, 8);
+    fill_blocks(fresh, places, &quant, BLOCKS, false);
+    for (int i = 0; i < BLOCKS; i++) {
+        for (int k = last + 1; k < 64; k++) fresh[64 * i + slot_of(k)] = 0;
+        places[i].last = last;
+        places[i].dst = out + 8 * i;
+        places[i].stride = 8 * BLOCKS;
+    }
+    for (k_bench_begin(bench, sizeof fresh + sizeof out); k_bench_go(bench);) {
+        memcpy(blocks, fresh, sizeof blocks);
+        isa.idct(blocks, places, BLOCKS);
+    }
+}
+
+/* --------------------------------------------------------------------------------- upsampling, colour */
+
+enum { H2V1, H2V2, H1V2 };
+
+static void upsample(const leat__jpeg_dsp *dsp, int how, uint8_t *dst, const uint8_t *near,
+                     const uint8_t *far, size_t n, int bias) {
+    static uint16_t scratch[1024 + LEAT_JPEG_PAD];
+    if (how == H2V1) dsp->up_h2v1(dst, near, n);
+    else if (how == H2V2) dsp->up_h2v2(dst, near, far, n, scratch);
+    else dsp->up_h1v2(dst, near, far, n, bias);
+}
+
+static void check_up(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int how) {
+    (void)unused, (void)unused_too;
+    leat__jpeg_dsp c, isa;
+    tables(&c, &isa);
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        const size_t n = random_count(), bytes = how == H1V2 ? n : 2 * n;
+        const uint8_t *near = padded(0, n), *far = padded(1, n);
+        const int bias = 1 + (int)k_below(2);
+        k_outputs(bytes, k_below(64), &a, &b);
+        upsample(&c, how, a, near, far, n, bias);
+        upsample(&isa, how, b, near, far, n, bias);
+        k_compare(bytes, LEAT_JPEG_PAD, "%zu samples", n);
+    }
+}
+
+static void bench_up(const leat__image_dsp *unused, int how, k_bench *bench) {
+    enum { N = 256 };
+    (void)unused;
+    static uint8_t out[2 * N + LEAT_JPEG_PAD];
+    leat__jpeg_dsp isa;
+    leat__jpeg_dsp_init(&isa, k_isa_flags());
+    const uint8_t *near = padded(0, N), *far = padded(1, N);
+    for (k_bench_begin(bench, how == H2V1 ? 3 * N : 4 * N); k_bench_go(bench);)
+        upsample(&isa, how, out, near, far, N, 1);
+}
+
+static void check_rgb(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int arg) {
+    (void)unused, (void)unused_too, (void)arg;
+    leat__jpeg_dsp c, isa;
+    tables(&c, &isa);
+    void *a, *b;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        const size_t n = random_count();
+        const uint8_t *y = padded(0, n), *cb = padded(1, n), *cr = padded(2, n);
+        k_outputs(3 * n, k_below(64), &a, &b);
+        c.rgb(a, y, cb, cr, n);
+        isa.rgb(b, y, cb, cr, n);
+        k_compare(3 * n, 0, "%zu pixels", n);
+    }
+    uint8_t *y = padded(0, 256), *cb = padded(1, 256), *cr = padded(2, 256);
+    for (int luma = 0; luma < 256; luma += 15) /* every chroma */
+        for (int blue = 0; blue < 256; blue++) {
+            for (int i = 0; i < 256; i++) y[i] = (uint8_t)luma, cb[i] = (uint8_t)blue, cr[i] = (uint8_t)i;
+            k_outputs(3 * 256, 0, &a, &b);
+            c.rgb(a, y, cb, cr, 256);
+            isa.rgb(b, y, cb, cr, 256);
+            k_compare(3 * 256, 0, "luma %d, blue %d", luma, blue);
+        }
+}
+
+static void bench_rgb(const leat__image_dsp *unused, int arg, k_bench *bench) {
+    enum { N = 500 };
+    (void)unused, (void)arg;
+    static uint8_t out[3 * N];
+    leat__jpeg_dsp isa;
+    leat__jpeg_dsp_init(&isa, k_isa_flags());
+    const uint8_t *y = padded(0, N), *cb = padded(1, N), *cr = padded(2, N);
+    for (k_bench_begin(bench, 6 * N); k_bench_go(bench);) isa.rgb(out, y, cb, cr, N);
+}
+
+/* ---------------------------------------------------------------------------------------- unstuffing */
+
+/* In pieces of any size: all of them together, and where they end, must be the same. */
+static size_t unstuff_all(const leat__jpeg_dsp *dsp, uint8_t *dst, const uint8_t *src, size_t n, size_t room,
+                          const uint8_t **stop) {
+    const uint8_t *at = src;
+    size_t total = 0, got;
+    do {
+        got = dsp->unstuff(dst + total, room, &at, src + n);
+        total += got;
+    } while (got > 0);
+    *stop = at;
+    return total;
+}
+
+static void check_unstuff(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int arg) {
+    (void)unused, (void)unused_too, (void)arg;
+    leat__jpeg_dsp c, isa;
+    tables(&c, &isa);
+    for (int round = 0; round < 4 * K_ROUNDS; round++) {
+        void *a, *b;
+        const size_t n = 1 + k_below(k_below(3) ? 200 : 3000), often = 2 + k_below(60), stuffed = k_below(60);
+        uint8_t *src = k_input(0, n);
+        for (size_t i = 0; i < n; i++) src[i] = k_below(often) == 0 ? 0xff : (uint8_t)k_below(255);
+        for (size_t i = 0; i + 1 < n; i++)
+            if (src[i] == 0xff && k_below(64) < stuffed + 8) src[i + 1] = 0;
+        k_outputs(n, k_below(64), &a, &b);
+        const size_t room = 1 + k_below(n + 40);
+        const uint8_t *stop[2];
+        const size_t n_c = unstuff_all(&c, a, src, n, room, &stop[0]);
+        const size_t n_isa = unstuff_all(&isa, b, src, n, 1 + k_below(n + 40), &stop[1]);
+        const bool same = n_c == n_isa && stop[0] == stop[1];
+        if (!same) ((uint8_t *)b)[0] = (uint8_t) ~((uint8_t *)a)[0];
+        k_compare(same ? n_c : 1, LEAT_JPEG_PAD, "%zu bytes, %zu and %zu", n, n_c, n_isa);
+    }
+}
+
+static void bench_unstuff(const leat__image_dsp *unused, int arg, k_bench *bench) {
+    enum { N = 8192 };
+    (void)unused, (void)arg;
+    static uint8_t out[N + LEAT_JPEG_PAD];
+    leat__jpeg_dsp isa;
+    leat__jpeg_dsp_init(&isa, k_isa_flags());
+    uint8_t *src = k_input(0, N);
+    k_fill(src, N);
+    for (size_t i = 0; i < N; i++) src[i] = k_below(150) ? (uint8_t)k_below(255) : 0xff;
+    for (size_t i = 0; i + 1 < N; i++)
+        if (src[i] == 0xff) src[i + 1] = 0;
+    for (k_bench_begin(bench, 2 * N); k_bench_go(bench);) {
+        const uint8_t *at = src;
+        isa.unstuff(out, N, &at, src + N);
+    }
+}
+
+const k_case k_jpeg_cases[] = {
+    {"jpeg_idct_flat", 0, check_idct, bench_idct},
+    {"jpeg_idct_half", LEAT_JPEG_HALF, check_idct, bench_idct},
+    {"jpeg_idct_full", 63, check_idct, bench_idct},
+    {"jpeg_up_h2v1", H2V1, check_up, bench_up},
+    {"jpeg_up_h2v2", H2V2, check_up, bench_up},
+    {"jpeg_up_h1v2", H1V2, check_up, bench_up},
+    {"jpeg_rgb", 0, check_rgb, bench_rgb},
+    {"jpeg_unstuff", 0, check_unstuff, bench_unstuff},
+    {0},
+};
