@@ -10,7 +10,7 @@ SECONDS ?= 60
 TESTS   ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long style format fuzz bench install clean help
+.PHONY: build demo test test-long style format fuzz bench wheel install clean help
 
 build: build/release/build.ninja ## the library and the command, optimised, in build/release (the default)
 	@echo "make: building leat in build/release"
@@ -51,11 +51,15 @@ fuzz: ## looks for new bad inputs with libFuzzer, SECONDS=60 for each target
 bench: build ## measures the kernels and a whole pipeline on this machine
 	@scripts/bench
 
+wheel: ## a self-contained wheel of the Python package in dist/: codecs inside and hidden, for Python 3.11 and later
+	@scripts/install-deps build
+	@scripts/wheel
+
 install: build ## installs into PREFIX=/usr/local (DESTDIR is honoured)
 	@echo "make: installing into $(abspath $(PREFIX))"
 	@$(MESON) configure build/release -Dprefix=$(abspath $(PREFIX))
 	@$(NINJA) -C build/release --quiet product >/dev/null
-	@$(MESON) install -C build/release --no-rebuild --quiet
+	@$(MESON) install -C build/release --no-rebuild --quiet --tags bin,runtime,devel
 
 clean: ## removes build/
 	@echo "make: removing build/"

@@ -27,6 +27,10 @@ LISTS = {
         ("vpclmul_sources", ["*/x86/*_vpclmul.c"], "files"),
     ],
     "cli/meson.build": [("cli_sources", ["*.c"], "files")],
+    "python/meson.build": [
+        ("ext_sources", ["ext/*.c"], "files"),
+        ("package_sources", ["leat/*.py", "leat/*.pyi", "leat/py.typed"], "files"),
+    ],
     "tests/meson.build": [
         ("unit_tests", ["unit/test_*.c"], "names"),
         ("unit_helpers", ["unit/*.c", "!unit/test_*.c"], "files"),
@@ -37,7 +41,7 @@ LISTS = {
     ],
 }
 UNLISTED = {"tests/fuzz/standalone.c"}  # named by hand in tests/meson.build
-FOLDERS = ("src", "cli", "tests", "examples")
+FOLDERS = ("src", "cli", "python", "tests", "examples")
 
 
 def matches(folder: Path, patterns: list[str]) -> list[str]:

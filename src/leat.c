@@ -190,6 +190,10 @@ int64_t leat_pipeline_length(const leat_pipeline *feed) {
     return (int64_t)(whole + (!feed->plan.drop_remainder && (uint64_t)n % batch > 0));
 }
 
+int leat_pipeline_turns(const leat_pipeline *feed) {
+    return feed ? feed->plan.turns : 1;
+}
+
 int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap) {
     if (!feed) return 0;
     for (int i = 0; fields && i < feed->plan.n_outputs && i < cap; i++)

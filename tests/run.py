@@ -10,6 +10,7 @@ Groups, in this order:
     fuzz      every fuzz target over its corpus and mutations of it, same build    build/asan
     tsan      unit and stress programs under the thread sanitizer                  build/tsan
     cli       tests/cli with pytest, on the command of build/release
+    python    tests/python with pytest, on the Python package: the extension of build/release, staged in build/package
     long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
               many more mutations, tests/cli on the sanitized command
 
@@ -39,7 +40,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "long")
+GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "python", "long")
 FLAVOURS = {
     "release": [],
     "asan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined"],
@@ -296,6 +297,41 @@ def pytest_folder(folder: Path, flavour: str, options: argparse.Namespace) -> Ta
     return tally
 
 
+def stage_package() -> str:
+    """The Python package as it would be installed, of links: its folder, or "" if it could not be built."""
+    folder, extension = BUILD / "package/leat", BUILD / "release/python/_leat.abi3.so"
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {path.name: path for path in (ROOT / "python/leat").iterdir() if path.is_file()}
+    wanted[extension.name] = extension
+    for link in folder.iterdir():
+        if link.is_symlink() and link.name not in wanted:
+            link.unlink()
+    for name, path in wanted.items():
+        if not (folder / name).is_symlink():
+            (folder / name).symlink_to(path)
+    return str(folder.parent) if extension.exists() else ""
+
+
+def group_python(options: argparse.Namespace) -> Tally:
+    tally = Tally()
+    if not has_pytests(ROOT / "tests/python"):
+        return tally
+    trouble = build("release", options.j, ("product",))
+    if not trouble:
+        subprocess.run([tool("meson"), "configure", str(BUILD / "release"), "-Dpython=true"], cwd=ROOT, env=ENV,
+                       stdin=subprocess.DEVNULL, capture_output=True, check=True)
+        built.pop("release product")
+        trouble = build("release", options.j, ("product",))
+    package = stage_package() if not trouble else ""
+    if not package:
+        tally.fail(trouble or "--- python: the extension was not built")
+        return tally
+    ENV["PYTHONPATH"] = package
+    tally = pytest_folder(ROOT / "tests/python", "release", options)
+    ENV.pop("PYTHONPATH")
+    return tally
+
+
 def has_pytests(folder: Path) -> bool:
     return folder.is_dir() and any(folder.rglob("test_*.py"))
 
@@ -398,6 +434,8 @@ def listing(groups: list[str], pattern: str) -> list[str]:
             lines += [f"{group} fuzz/{path.stem}" for path in fuzz_targets(pattern)]
         if group in ("cli", "long") and has_pytests(ROOT / "tests/cli"):
             lines.append(f"{group} tests/cli")
+        if group == "python" and has_pytests(ROOT / "tests/python"):
+            lines.append("python tests/python")
         if group == "long" and has_pytests(ROOT / "tests/long"):
             lines.append(f"{group} tests/long")
     return [line for line in lines if re.search(pattern, line)]

@@ -129,6 +129,10 @@ typedef void (*leat_log_fn)(void *user, int level, const char *message);
 /* Long work before the first batch (scanning, indexing); total is 0 while unknown. Return non-zero to
  * cancel: the call that was working returns LEAT_ERR_CANCELLED. */
 typedef int (*leat_progress_fn)(void *user, const char *what, uint64_t done, uint64_t total);
+/* Asked about twenty times a second while next waits, on the thread that called next and without any lock: whether it
+ * shall go on. Non-zero: that call returns LEAT_ERR_CANCELLED; nothing is lost, and the next call goes on. It must not
+ * call into the pipeline. */
+typedef int (*leat_waiting_fn)(void *user);
 /* Memory for slots from the caller, e.g. pinned; alignment is 4096. Called only in open and in next. */
 typedef void *(*leat_slot_alloc_fn)(void *user, size_t bytes, size_t alignment);
 typedef void (*leat_slot_free_fn)(void *user, void *memory, size_t bytes);
@@ -154,8 +158,9 @@ typedef struct leat_config {       /* zeroed = sensible defaults                
     leat_progress_fn progress;     /* NULL = none                                                         */
     leat_slot_alloc_fn slot_alloc; /* NULL = leat's own                                               */
     leat_slot_free_fn slot_free;
-    void *user; /* passed to the callbacks above                                               */
-    uint64_t reserved[8];
+    leat_waiting_fn waiting; /* NULL = next waits without asking                                          */
+    void *user;              /* passed to the callbacks above                                             */
+    uint64_t reserved[7];
 } leat_config;
 
 typedef struct leat_tensor { /* one field of a batch, or of memory given by the caller            */
@@ -172,6 +177,7 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
 typedef struct leat_batch { /* a lease on a slot                                                 */
     int n;                  /* samples in it                                                     */
     int n_valid; /* the first so many are real: n, unless a batch was filled up with repeated ones */
+    int n_left;  /* so many more can be held beside it; 0: next waits until one is released, see SLOTS_HELD */
     int n_tensors;
     const leat_tensor *tensor; /* in the order of the fields: images first, then labels, ...        */
     const uint64_t *sample;    /* (n) numbers of the samples in the dataset                         */
@@ -322,6 +328,8 @@ LEAT_API size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, c
 LEAT_API int64_t leat_pipeline_length(const leat_pipeline *feed);
 /* Number of samples in one epoch, on all ranks together; -1 as above. */
 LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *feed);
+/* Epochs in one run through the text: 1, more if `repeat` stands after `batch`, -1 if that is without end. Any thread. */
+LEAT_API int leat_pipeline_turns(const leat_pipeline *feed);
 /* Number of fields; fields[i] as long as i < cap. Any thread. */
 LEAT_API int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap);
 /* Names of the classes (folder sources): the i-th, or NULL past the end or when there are none. Lives as

@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 
 static const uint64_t held_patience_ns = UINT64_C(5000000000);
+static const uint64_t waiting_ns = UINT64_C(50000000);
 
 static void say(const leat_pipeline *feed, int level, const char *message) {
     if (feed->config.log && *message) feed->config.log(feed->config.user, level, message);
@@ -157,12 +158,20 @@ static void use_more_slots(leat_pipeline *feed) {
     pthread_cond_broadcast(&feed->ring->work);
 }
 
+/* Batches that the caller could hold beside those it holds now: slots that exist or that the budget still allows. */
+static int slots_left(const leat_pipeline *feed) {
+    const leat__ring *ring = feed->ring;
+    const size_t allowed = LEAT_MIN(feed->plan.slots_budget / ring->slot_bytes, (size_t)LEAT_SLOTS_MAX);
+    return LEAT_MAX(LEAT_MAX((int)allowed, ring->n_slots) - ring->n_leased, 0);
+}
+
 static void hand_over(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) {
     leat__ring *ring = feed->ring;
     slot->state = LEAT_SLOT_LEASED;
     ring->n_leased++;
     *batch = (leat_batch){.n = slot->n,
                           .n_valid = slot->n_valid,
+                          .n_left = slots_left(feed),
                           .n_tensors = ring->n_outputs,
                           .tensor = slot->tensor,
                           .sample = slot->sample,
@@ -245,8 +254,18 @@ static void wait_or_work(leat_pipeline *feed) {
     }
 }
 
+/* Asks the caller now and then whether it still wants to wait; without the mutex, since it may take long to answer. */
+static int ask_caller(leat_pipeline *feed, uint64_t *asked, leat_error *err) {
+    if (!feed->config.waiting || leat__now_ns() - *asked < waiting_ns) return 0;
+    leat__unlock(&feed->ring->mutex);
+    const int stop = feed->config.waiting(feed->config.user);
+    leat__lock(&feed->ring->mutex);
+    *asked = leat__now_ns();
+    return stop ? leat__fail(err, LEAT_ERR_CANCELLED, "the caller stopped waiting for a batch") : 0;
+}
+
 static int next_locked(leat_pipeline *feed, leat_batch *batch, leat_error *err) {
-    uint64_t held_since = 0;
+    uint64_t held_since = 0, asked = leat__now_ns();
     for (;;) {
         if (atomic_load(&feed->cancelled))
             return leat__fail(err, LEAT_ERR_CANCELLED, "the pipeline was cancelled");
@@ -270,6 +289,7 @@ static int next_locked(leat_pipeline *feed, leat_batch *batch, leat_error *err) 
             LEAT_TRY(add_held_slot(feed, held_since, err));
         }
         wait_or_work(feed);
+        LEAT_TRY(ask_caller(feed, &asked, err));
     }
 }
 

@@ -277,6 +277,7 @@ static void test_all_held(void **state) {
     const uint64_t waited = leat__now_ns() - began;
     assert_true(waited > UINT64_C(4900000000) && waited < UINT64_C(15000000000));
     assert_non_null(strstr(err.message, "held"));
+    for (int i = 0; i < n; i++) assert_int_equal(b[i].n_left, n - 1 - i); /* it was told before */
     assert_int_equal(warnings, 1);
     leat_stats stats;
     leat_pipeline_stats(feed, &stats);
@@ -287,6 +288,38 @@ static void test_all_held(void **state) {
     assert_int_equal(b[0].sample[0], n * 10);
     leat_pipeline_close(&feed);
     for (int i = 0; i < n; i++) leat_batch_release(&b[i]);
+}
+
+/* Who holds all batches waits; asked whether to go on, it can say no, and lose nothing. */
+static int stop_waiting(void *user) {
+    return ++*(int *)user >= 3;
+}
+static void test_waiting_stops(void **state) {
+    (void)state;
+    for (int synchronous = 0; synchronous < 2; synchronous++) {
+        int asked = 0;
+        const leat_config config = {.synchronous = synchronous,
+                                    .n_slots = 2,
+                                    .memory_max_bytes = 400000,
+                                    .waiting = stop_waiting,
+                                    .user = &asked};
+        leat_pipeline *feed = open_spec(spec_of("synth 1000 64 64 | batch 10 | repeat 3"), &config);
+        assert_int_equal(leat_pipeline_turns(feed), 3);
+        leat_batch b[8];
+        leat_error err;
+        int n = 0, rc = 0;
+        const uint64_t began = leat__now_ns();
+        while (n < 8 && (rc = leat_pipeline_next(feed, &b[n], &err)) == 0) n++;
+        assert_int_equal(rc, LEAT_ERR_CANCELLED);
+        assert_int_equal(asked, 3);
+        assert_true(leat__now_ns() - began < UINT64_C(4000000000));
+        leat_batch_release(&b[0]);
+        assert_int_equal(leat_pipeline_next(feed, &b[0], &err), 0);
+        assert_int_equal(b[0].sample[0], n * 10);
+        leat_pipeline_close(&feed);
+        for (int i = 0; i < n; i++) leat_batch_release(&b[i]);
+    }
+    assert_int_equal(leat_pipeline_turns(NULL), 1);
 }
 
 typedef struct pool {
@@ -449,6 +482,7 @@ int main(void) {
         cmocka_unit_test(test_sizes_differ),
         cmocka_unit_test(test_leases_outlive),
         cmocka_unit_test(test_all_held),
+        cmocka_unit_test(test_waiting_stops),
         cmocka_unit_test(test_memory_of_the_caller),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_progress_cancels),

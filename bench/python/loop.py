@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What Python costs: a loop over batches against `leat bench` on the same text, and the time of `import leat`.
+
+    PYTHONPATH=build/package bench/python/loop.py [--photos FOLDER] [--seconds 2] [--rounds 9] [--leat COMMAND]
+
+The loop and the command run in turns, each for a short while after a warm-up, with the same number of threads; each turn
+is compared with the one beside it, and the median of the ratios is printed, because the machine is never equally fast
+for long. Lines of a Markdown table."""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def command_rate(options: argparse.Namespace, text: str) -> float:
+    done = subprocess.run([options.leat, "bench", text, "--json", "--quiet", "--threads", str(options.threads),
+                           "--seconds", str(options.seconds)], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["samples_per_s"]
+
+
+def loop_rate(options: argparse.Namespace, text: str) -> float:
+    """As a training loop takes batches: arrays by name, let go when the next one comes."""
+    import leat
+
+    dataset = leat.from_text(text).options(seed=0).configure(threads=options.threads)
+    begun = time.perf_counter()
+    counted, since = 0, 0.0
+    while True:
+        for images, labels in dataset:
+            now = time.perf_counter()
+            if since == 0.0:
+                if now - begun > min(1.0, options.seconds / 4):
+                    since = now
+                continue
+            counted += len(labels)
+            if now - since >= options.seconds:
+                del images
+                dataset.close()
+                return counted / (now - since)
+
+
+def import_seconds() -> float:
+    """Processor time, which does not depend on what else runs; the first one may compile."""
+    code = "import time; a = time.process_time(); import leat; print(time.process_time() - a)"
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                                  env=env).stdout) for _ in range(9)]
+    return statistics.median(times[1:])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Python's loop over batches against `leat bench`.")
+    parser.add_argument("--photos", type=Path, help="a folder of photographs (default: made here)")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/bench")
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--leat", default=str(ROOT / "build/release/cli/leat"))
+    options = parser.parse_args()
+    photos = options.photos or options.folder / "photos"
+    if not photos.exists():
+        subprocess.run([options.leat, "synth", str(photos), "--images", "500", "--quiet"], check=True)
+    texts = {
+        "photos to 224x224 f32, batch 64":
+            f"folder '{photos}' | shuffle | decode | random_resized_crop 224 | normalize imagenet | batch 64",
+        "made-up 64x64 pictures, flipped, f32, batch 64":
+            "synth 5000 64 64 | cache | shuffle | random_flip_left_right | cast f32 scale=1/255 | batch 64",
+        "224x224 u8 from memory, batch 64": "synth 500 224 224 | cache | shuffle | batch 64",
+    }
+    row("pipeline", "command", "Python loop", "ratio", "wanted")
+    print("|---|---|---|---|---|")
+    for what, text in texts.items():
+        pairs = []
+        for turn in range(options.rounds):
+            if turn % 2:
+                mine = loop_rate(options, text)
+                pairs.append((command_rate(options, text), mine))
+            else:
+                pairs.append((command_rate(options, text), loop_rate(options, text)))
+        ratio = statistics.median(mine / theirs for theirs, mine in pairs)
+        row(what, f"{statistics.median(theirs for theirs, _ in pairs):,.0f}/s",
+            f"{statistics.median(mine for _, mine in pairs):,.0f}/s", f"**{ratio:.2f}**", "at least 0.97")
+    row("import leat, processor time", "", f"{1000 * import_seconds():.0f} ms", "", "under 50 ms")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the binding share. Only the limited API of Python 3.11 is used, so that one library serves all
+ * later versions.
+ *
+ *     module.c     the module, its types, errors as exceptions
+ *     spec.c       what a pipeline is made of: text, arrays, functions of Python
+ *     pipeline.c   Pipeline: opening, waiting for batches without holding the interpreter, closing
+ *     batch.c      Batch and Tensor: memory handed over by the buffer protocol and DLPack
+ *
+ * A lease is what keeps the memory of a batch. It is counted by an atomic number and not by Python, because consumers let
+ * go of memory in threads that Python does not know, and after the interpreter has ended. */
+#ifndef LEAT_PYTHON_BINDING_H
+#define LEAT_PYTHON_BINDING_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef Py_GIL_DISABLED
+#error \
+    "leat is built for the limited API, which free-threaded builds of Python do not have: use a build with the GIL"
+#endif
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include <leat/leat.h>
+#include <leat/leat_tools.h>
+
+typedef struct module_state {
+    PyTypeObject *pipeline_type;
+    PyTypeObject *batch_type;
+    PyTypeObject *tensor_type;
+} module_state;
+
+/* Sets the exception for an error of leat; text, which may be NULL, is the pipeline text it is about. Returns NULL. */
+PyObject *raise_error(const leat_error *err, PyObject *text);
+
+/* -------------------------------------------------------------------------------------------- batch.c */
+
+typedef struct lease {
+    atomic_int refs;
+    leat_batch batch; /* of a slot, or a description of the copy behind this struct */
+    bool copied;
+    char **params; /* (n) of a copy, NULL = none were asked for */
+} lease;
+
+/* A lease on a batch that was just handed over; it takes the batch. If copy, the memory is copied and the slot given back
+ * at once. NULL without memory: the batch is released then. Needs no interpreter. */
+lease *lease_new(leat_batch *batch, bool copy);
+void lease_drop(lease *held);
+
+/* A Batch; takes the lease, also when it fails. */
+PyObject *batch_wrap(module_state *state, lease *held);
+
+extern PyType_Spec batch_spec, tensor_spec;
+
+/* Adds up channels: for the fitting of normalisation. */
+PyObject *tensor_sums(PyObject *module, PyObject *args);
+
+/* ----------------------------------------------------------------------------------------- pipeline.c */
+
+enum { ARRAYS_MAX = 32, MESSAGES_MAX = 8, MESSAGE_BYTES = 1000 };
+
+typedef struct {
+    PyObject_HEAD leat_spec *spec;
+    leat_pipeline *feed; /* NULL = closed */
+    leat_config config;
+    pthread_mutex_t mutex;
+    pthread_mutex_t log_mutex;
+    pid_t owner;
+    pthread_t opener; /* the thread that is opening */
+    bool opening;
+    atomic_bool closing;
+    PyObject *text, *cache_dir;
+    PyObject *progress;  /* callable or NULL: progress(what, done, total)  */
+    PyObject *source;    /* callable or NULL: reads one sample             */
+    PyObject *callbacks; /* dict or NULL: what `filter` and `map` call     */
+    PyObject *cause;     /* the first exception of a callback              */
+    Py_buffer view[2 * ARRAYS_MAX];
+    int n_views;
+    int n_fields; /* of source */
+    unsigned long long copies;
+    int n_messages;
+    char message[MESSAGES_MAX][MESSAGE_BYTES];
+} Pipeline;
+
+extern PyType_Spec pipeline_spec;
+
+/* --------------------------------------------------------------------------------------------- spec.c */
+
+/* Makes self->spec; -1 and an exception if an argument is wrong. Mistakes in the text are told when it is opened. */
+int pipeline_spec_build(Pipeline *self, PyObject *arrays, PyObject *source, PyObject *callbacks);
+/* The axes of a tensor as a tuple. */
+PyObject *shape_of(const leat_tensor *t);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipeline: a spec and the pipeline on it. Everything that can take long runs without the interpreter's lock; while next
+ * waits, the interpreter is asked twenty times a second whether Ctrl-C was pressed.
+ *
+ * Threads. leat_pipeline_next is for one thread at a time: `mutex` sees to that, and is never waited for with the
+ * interpreter's lock. After fork the child may touch neither it nor the pipeline. */
+#include "binding.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------- opening */
+
+static int on_waiting(void *user) {
+    (void)user;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    const int stop = PyErr_CheckSignals();
+    PyGILState_Release(gil);
+    return stop;
+}
+
+static int on_progress(void *user, const char *what, uint64_t done, uint64_t total) {
+    Pipeline *self = user;
+    /* Other threads of the engine may report too; only the one that opens can raise. */
+    if (!self->opening || !pthread_equal(pthread_self(), self->opener)) return 0;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    int stop = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
+    if (stop == 0 && self->progress) {
+        PyObject *answer = PyObject_CallFunction(self->progress, "sKK", what, (unsigned long long)done,
+                                                 (unsigned long long)total);
+        stop = answer ? 0 : -1;
+        Py_XDECREF(answer);
+    }
+    PyGILState_Release(gil);
+    return stop;
+}
+
+/* Warnings are kept for Python to issue, since this may be any thread. */
+static void on_log(void *user, int level, const char *message) {
+    Pipeline *self = user;
+    if (level != LEAT_LOG_WARNING || !self->opening) return;
+    pthread_mutex_lock(&self->log_mutex);
+    if (self->n_messages < MESSAGES_MAX)
+        snprintf(self->message[self->n_messages++], MESSAGE_BYTES, "%s", message);
+    pthread_mutex_unlock(&self->log_mutex);
+}
+
+static PyObject *fail(Pipeline *self, const leat_error *err) {
+    if (PyErr_Occurred()) return NULL; /* Ctrl-C, or what progress raised */
+    /* Columns count from the beginning of what the engine has read, and that is the source. */
+    const char *source = self->source ? "source | " : self->n_views ? "arrays | " : "";
+    PyObject *shown = PyUnicode_FromFormat("%s%U", source, self->text);
+    if (!shown) return NULL;
+    raise_error(err, shown);
+    Py_DECREF(shown);
+    if (self->cause) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyErr_NormalizeException(&type, &value, &traceback);
+        PyException_SetCause(value, self->cause);
+        self->cause = NULL;
+        PyErr_Restore(type, value, traceback);
+    }
+    return NULL;
+}
+
+static int open_feed(Pipeline *self) {
+    leat_error err;
+    self->opening = true;
+    self->opener = pthread_self();
+    PyThreadState *thread = PyEval_SaveThread();
+    const int rc = leat_pipeline_open(&self->feed, self->spec, &self->config, &err);
+    PyEval_RestoreThread(thread);
+    self->opening = false;
+    if (rc < 0) fail(self, &err);
+    return rc;
+}
+
+static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {
+        "text",       "arrays",           "source", "callbacks", "threads",   "slots",         "synchronous",
+        "on_error",   "max_bad",          "seed",   "memory",    "cache_dir", "no_side_files", "rank",
+        "world_size", "local_world_size", "params", "progress",  NULL};
+    PyObject *text, *arrays = Py_None, *source = Py_None, *callbacks = Py_None, *cache_dir = NULL,
+                    *progress = Py_None;
+    leat_config config = {.n_epochs = -1};
+    long long max_bad = 0;
+    unsigned long long seed = 0;
+    Py_ssize_t memory = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOiipiLKnO&piiipO:Pipeline", names, &text, &arrays,
+                                     &source, &callbacks, &config.n_threads, &config.n_slots,
+                                     &config.synchronous, &config.on_error, &max_bad, &seed, &memory,
+                                     PyUnicode_FSConverter, &cache_dir, &config.no_side_files, &config.rank,
+                                     &config.world_size, &config.local_world_size, &config.params, &progress))
+        return NULL;
+    Pipeline *self = (Pipeline *)PyType_GenericAlloc(type, 0);
+    if (!self) {
+        Py_XDECREF(cache_dir);
+        return NULL;
+    }
+    pthread_mutex_init(&self->mutex, NULL);
+    pthread_mutex_init(&self->log_mutex, NULL);
+    self->owner = getpid();
+    self->text = Py_NewRef(text);
+    self->cache_dir = cache_dir;
+    if (progress != Py_None) self->progress = Py_NewRef(progress);
+    config.max_bad = max_bad;
+    config.seed = seed;
+    config.memory_max_bytes = (size_t)memory;
+    if (cache_dir) config.cache_dir = PyBytes_AsString(cache_dir);
+    config.log = on_log;
+    config.progress = on_progress;
+    config.waiting = on_waiting;
+    config.user = self;
+    self->config = config;
+    if (pipeline_spec_build(self, arrays, source, callbacks) == 0 && open_feed(self) == 0)
+        return (PyObject *)self;
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- closing */
+
+/* Finite: what waits in next is told to come back. With the interpreter's lock, which is released meanwhile. */
+static void close_feed(Pipeline *self) {
+    if (self->closing) return;
+    self->closing = true;
+    if (self->feed && self->owner == getpid()) {
+        leat_pipeline_cancel(self->feed);
+        PyThreadState *thread = PyEval_SaveThread();
+        pthread_mutex_lock(&self->mutex);
+        leat_pipeline_close(&self->feed);
+        pthread_mutex_unlock(&self->mutex);
+        PyEval_RestoreThread(thread);
+    }
+    for (int i = 0; i < self->n_views; i++) PyBuffer_Release(&self->view[i]);
+    self->n_views = 0;
+}
+
+static int pipeline_traverse(PyObject *object, visitproc visit, void *arg) {
+    Pipeline *self = (Pipeline *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->progress);
+    Py_VISIT(self->source);
+    Py_VISIT(self->callbacks);
+    Py_VISIT(self->cause);
+    return 0;
+}
+
+/* Workers may call what is cleared here: they are stopped first. */
+static int pipeline_clear(PyObject *object) {
+    Pipeline *self = (Pipeline *)object;
+    close_feed(self);
+    Py_CLEAR(self->progress);
+    Py_CLEAR(self->source);
+    Py_CLEAR(self->callbacks);
+    Py_CLEAR(self->cause);
+    return 0;
+}
+
+static void pipeline_dealloc(PyObject *object) {
+    Pipeline *self = (Pipeline *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    pipeline_clear(object);
+    if (self->owner == getpid()) leat_spec_free(&self->spec);
+    Py_CLEAR(self->text);
+    Py_CLEAR(self->cache_dir);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *pipeline_close(PyObject *self, PyObject *ignored) {
+    (void)ignored;
+    close_feed((Pipeline *)self);
+    Py_CLEAR(((Pipeline *)self)->source); /* which may hold processes */
+    Py_RETURN_NONE;
+}
+
+/* ------------------------------------------------------------------------------------------- running */
+
+static PyObject *fail_closed(void) {
+    PyErr_SetString(PyExc_ValueError, "the pipeline is closed");
+    return NULL;
+}
+
+/* The pipeline for this thread alone: true, and the interpreter's lock is released then; or an exception. */
+static bool enter(Pipeline *self, PyThreadState **thread) {
+    if (self->owner != getpid()) {
+        leat_error err = {.code = LEAT_ERR_FORKED};
+        snprintf(
+            err.message, sizeof err.message,
+            "this iterator was started before fork(): iterate in the process that uses the batches, or start "
+            "processes with multiprocessing.get_context('spawn')");
+        raise_error(&err, NULL);
+        return false;
+    }
+    *thread = PyEval_SaveThread();
+    for (;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 50000000;
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+        if (pthread_mutex_timedlock(&self->mutex, &until) == 0) break;
+        PyEval_RestoreThread(*thread); /* another thread waits there for a batch */
+        if (PyErr_CheckSignals() < 0) return false;
+        *thread = PyEval_SaveThread();
+    }
+    if (self->feed && !self->closing) return true;
+    pthread_mutex_unlock(&self->mutex);
+    PyEval_RestoreThread(*thread);
+    fail_closed();
+    return false;
+}
+
+static void leave(Pipeline *self, PyThreadState *thread) {
+    pthread_mutex_unlock(&self->mutex);
+    PyEval_RestoreThread(thread);
+}
+
+/* next() -> Batch, or None when all epochs are over. Who keeps nearly all batches that memory allows gets copies, so that
+ * the engine always has slots to fill. */
+static PyObject *pipeline_next(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    enum { LEFT_MIN = 2 };
+    Pipeline *self = (Pipeline *)object;
+    PyThreadState *thread;
+    leat_batch batch;
+    leat_error err;
+    if (!enter(self, &thread)) return NULL;
+    const int rc = leat_pipeline_next(self->feed, &batch, &err);
+    const bool copy = rc == 0 && batch.n_left < LEFT_MIN;
+    lease *held = rc == 0 ? lease_new(&batch, copy) : NULL;
+    self->copies += copy && held;
+    leave(self, thread);
+    if (rc == LEAT_END) Py_RETURN_NONE;
+    if (rc < 0) return self->closing && !PyErr_Occurred() ? fail_closed() : fail(self, &err);
+    if (!held) return PyErr_NoMemory();
+    return batch_wrap(PyType_GetModuleState(Py_TYPE(object)), held);
+}
+
+/* sample(epoch, position) -> Batch of one, in memory of its own. */
+static PyObject *pipeline_sample(PyObject *object, PyObject *args) {
+    Pipeline *self = (Pipeline *)object;
+    unsigned long long epoch, position;
+    PyThreadState *thread;
+    leat_batch batch;
+    leat_error err;
+    if (!PyArg_ParseTuple(args, "KK", &epoch, &position) || !enter(self, &thread)) return NULL;
+    const int rc = leat_pipeline_sample(self->feed, epoch, position, &batch, &err);
+    lease *held = rc == 0 ? lease_new(&batch, true) : NULL;
+    leave(self, thread);
+    if (rc < 0) return fail(self, &err);
+    if (!held) return PyErr_NoMemory();
+    return batch_wrap(PyType_GetModuleState(Py_TYPE(object)), held);
+}
+
+static PyObject *pipeline_state(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    Pipeline *self = (Pipeline *)object;
+    PyThreadState *thread;
+    leat_error err;
+    char text[1024];
+    if (!enter(self, &thread)) return NULL;
+    const int rc = leat_pipeline_state(self->feed, text, sizeof text, &err);
+    leave(self, thread);
+    return rc < 0 ? fail(self, &err) : PyUnicode_DecodeUTF8(text, rc, "surrogateescape");
+}
+
+static PyObject *pipeline_restore(PyObject *object, PyObject *given) {
+    Pipeline *self = (Pipeline *)object;
+    PyThreadState *thread;
+    leat_error err;
+    PyObject *bytes = PyUnicode_AsEncodedString(given, "utf-8", "surrogateescape");
+    if (!bytes || !enter(self, &thread)) {
+        Py_XDECREF(bytes);
+        return NULL;
+    }
+    const int rc = leat_pipeline_restore(self->feed, PyBytes_AsString(bytes), &err);
+    leave(self, thread);
+    Py_DECREF(bytes);
+    if (rc < 0) return fail(self, &err);
+    Py_RETURN_NONE;
+}
+
+/* ----------------------------------------------------------------------------------------- questions */
+
+/* They may be asked while another thread waits in next, but not while one closes. */
+static bool is_open(const Pipeline *self) {
+    if (self->feed && !self->closing) return true;
+    fail_closed();
+    return false;
+}
+
+static PyObject *pipeline_stats(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    const Pipeline *self = (Pipeline *)object;
+    if (!is_open(self)) return NULL;
+    leat_stats s;
+    leat_pipeline_stats(self->feed, &s);
+    PyObject *stages = PyDict_New();
+    for (int i = 1; stages && i < LEAT_STAGE_COUNT; i++) {
+        PyObject *seconds = PyFloat_FromDouble(s.stage_s[i]);
+        if (!seconds || PyDict_SetItemString(stages, leat_stage_name(i), seconds) < 0) Py_CLEAR(stages);
+        Py_XDECREF(seconds);
+    }
+    typedef unsigned long long ull;
+    return stages
+               ? Py_BuildValue(
+                     "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:d,s:d,s:d,s:d,s:K,s:K,s:K,s:K,s:N}",
+                     "samples", (ull)s.samples, "batches", (ull)s.batches, "bytes_read", (ull)s.bytes_read,
+                     "bytes_out", (ull)s.bytes_out, "bad_samples", (ull)s.bad_samples, "slots", (ull)s.slots,
+                     "slots_added", (ull)s.slots_added, "copies", self->copies, "grown", (ull)s.grown,
+                     "memory_bytes", (ull)s.memory_bytes, "memory_max_bytes", (ull)s.memory_max_bytes,
+                     "threads", s.n_threads, "wait_s", s.wait_s, "full_s", s.full_s, "cpu_s", s.cpu_s,
+                     "first_batch_s", s.first_batch_s, "cache_hits", (ull)s.cache_hits, "cache_misses",
+                     (ull)s.cache_misses, "cache_bad", (ull)s.cache_bad, "cache_bytes", (ull)s.cache_bytes,
+                     "stages", stages)
+               : NULL;
+}
+
+/* bad() -> [(sample, epoch, stage, name of the code, message)] */
+static PyObject *pipeline_bad(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    const Pipeline *self = (Pipeline *)object;
+    if (!is_open(self)) return NULL;
+    PyObject *list = PyList_New(0);
+    leat_bad bad;
+    for (uint64_t i = 0; list && leat_pipeline_bad(self->feed, i, &bad) == 0; i++) {
+        PyObject *item = Py_BuildValue("KKsss", (unsigned long long)bad.sample, (unsigned long long)bad.epoch,
+                                       leat_stage_name(bad.stage), leat_error_name(bad.code), bad.message);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *pipeline_plan(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    const Pipeline *self = (Pipeline *)object;
+    if (!is_open(self)) return NULL;
+    const size_t n = leat_pipeline_plan(self->feed, NULL, 0);
+    char *text = PyMem_Malloc(n + 1);
+    if (!text) return PyErr_NoMemory();
+    leat_pipeline_plan(self->feed, text, n + 1);
+    PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyMem_Free(text);
+    return result;
+}
+
+static PyObject *pipeline_name(PyObject *object, PyObject *number) {
+    const Pipeline *self = (Pipeline *)object;
+    char text[4300];
+    const unsigned long long sample = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() || !is_open(self)) return NULL;
+    leat_pipeline_name(self->feed, sample, text, sizeof text);
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+static PyObject *pipeline_classes(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    const Pipeline *self = (Pipeline *)object;
+    if (!is_open(self)) return NULL;
+    PyObject *list = PyList_New(0);
+    const char *name;
+    for (int i = 0; list && (name = leat_pipeline_class(self->feed, i)); i++) {
+        PyObject *text = PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
+        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
+/* fields() -> [(name, dtype, shape of one sample, ragged)] */
+static PyObject *pipeline_fields(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    const Pipeline *self = (Pipeline *)object;
+    if (!is_open(self)) return NULL;
+    leat_field field[64];
+    int n = leat_pipeline_fields(self->feed, field, 64);
+    if (n > 64) n = 64;
+    PyObject *list = PyList_New(n);
+    for (int i = 0; list && i < n; i++) {
+        leat_tensor described = {.ndim = field[i].ndim};
+        memcpy(described.shape, field[i].shape, sizeof described.shape);
+        PyObject *shape = shape_of(&described);
+        PyObject *item = shape ? Py_BuildValue("ssNO", field[i].name, leat_dtype_name(field[i].dtype), shape,
+                                               field[i].ragged ? Py_True : Py_False)
+                               : NULL;
+        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* (batches, samples, turns) of an epoch; -1 = unknown or without end. */
+static PyObject *pipeline_size(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    const Pipeline *self = (Pipeline *)object;
+    if (!is_open(self)) return NULL;
+    return Py_BuildValue("LLi", (long long)leat_pipeline_length(self->feed),
+                         (long long)leat_pipeline_samples(self->feed), leat_pipeline_turns(self->feed));
+}
+
+static PyObject *pipeline_messages(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    Pipeline *self = (Pipeline *)object;
+    PyObject *list = PyList_New(0);
+    pthread_mutex_lock(&self->log_mutex);
+    for (int i = 0; list && i < self->n_messages; i++) {
+        PyObject *text =
+            PyUnicode_DecodeUTF8(self->message[i], (Py_ssize_t)strlen(self->message[i]), "replace");
+        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    self->n_messages = 0;
+    pthread_mutex_unlock(&self->log_mutex);
+    return list;
+}
+
+/* view(path, samples, versions, size) -> (rows, width, height): a contact sheet. */
+static PyObject *pipeline_view(PyObject *object, PyObject *args) {
+    Pipeline *self = (Pipeline *)object;
+    PyObject *path;
+    leat_view_config view = {0};
+    leat_view_report report = {0};
+    leat_error err;
+    PyThreadState *thread;
+    if (!PyArg_ParseTuple(args, "O&iii", PyUnicode_FSConverter, &path, &view.n_samples, &view.n_versions,
+                          &view.size))
+        return NULL;
+    if (!enter(self, &thread)) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    const int rc = leat_view(self->spec, PyBytes_AsString(path), &view, &self->config, &report, &err);
+    leave(self, thread);
+    Py_DECREF(path);
+    return rc < 0 ? fail(self, &err) : Py_BuildValue("iii", report.n_samples, report.width, report.height);
+}
+
+static PyObject *pipeline_is_closed(PyObject *self, void *closure) {
+    (void)closure;
+    return PyBool_FromLong(((Pipeline *)self)->closing || ((Pipeline *)self)->owner != getpid());
+}
+
+static PyMethodDef pipeline_methods[] = {
+    {"next", pipeline_next, METH_NOARGS, "The next batch in order, or None when all epochs are over."},
+    {"sample", pipeline_sample, METH_VARARGS, "sample(epoch, position): one sample as a batch of one."},
+    {"state", pipeline_state, METH_NOARGS, "The position after the last batch, as text."},
+    {"restore", pipeline_restore, METH_O, "Goes on where that text was taken."},
+    {"stats", pipeline_stats, METH_NOARGS, "What has happened so far, as a dict."},
+    {"bad", pipeline_bad, METH_NOARGS, "[(sample, epoch, stage, code, message)] of bad samples."},
+    {"plan", pipeline_plan, METH_NOARGS, "What will run, as lines of text."},
+    {"name", pipeline_name, METH_O, "Where a sample comes from."},
+    {"classes", pipeline_classes, METH_NOARGS, "Names of the classes."},
+    {"fields", pipeline_fields, METH_NOARGS, "[(name, dtype, shape of one sample, ragged)]"},
+    {"size", pipeline_size, METH_NOARGS, "(batches, samples, turns) of an epoch"},
+    {"messages", pipeline_messages, METH_NOARGS, "Warnings since the last call."},
+    {"view", pipeline_view, METH_VARARGS, "view(path, samples, versions, size): writes a contact sheet."},
+    {"close", pipeline_close, METH_NOARGS, "Stops the workers. Batches stay valid."},
+    {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef pipeline_getset[] = {
+    {"closed", pipeline_is_closed, NULL, "whether it can still be used in this process", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyType_Slot pipeline_slots[] = {
+    {Py_tp_new, pipeline_new},           {Py_tp_dealloc, pipeline_dealloc},
+    {Py_tp_traverse, pipeline_traverse}, {Py_tp_clear, pipeline_clear},
+    {Py_tp_methods, pipeline_methods},   {Py_tp_getset, pipeline_getset},
+    {Py_tp_doc, "An open pipeline."},    {0, NULL},
+};
+PyType_Spec pipeline_spec = {.name = "leat._leat.Pipeline",
+                             .basicsize = sizeof(Pipeline),
+                             .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                             .slots = pipeline_slots};

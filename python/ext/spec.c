@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a spec is made of: text, memory that Python keeps, and functions of Python. Workers call these with the
+ * interpreter's lock, which they wait for; an exception becomes the error of the sample, and the cause of what is raised. */
+#include "binding.h"
+
+/* ---------------------------------------------------------------------------------------- callbacks */
+
+/* Keeps the exception that a callback has raised, for the one that will be raised in its place, and tells the engine. */
+static int take_exception(Pipeline *self, leat_error *err) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback) PyException_SetTraceback(value, traceback);
+    PyObject *name = type ? PyType_GetName((PyTypeObject *)type) : NULL;
+    PyObject *text = name ? PyUnicode_FromFormat("%U: %S", name, value) : NULL;
+    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    snprintf(err->message, sizeof err->message, "%.900s", utf8 ? utf8 : "an exception in Python");
+    PyErr_Clear();
+    if (!self->cause) self->cause = Py_XNewRef(value);
+    Py_XDECREF(name);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return LEAT_ERR_IO;
+}
+
+/* What source gave for one field: (address, bytes, shape). The memory is its own, until the next call on this thread. */
+static int take_value(PyObject *given, leat_value_out *out) {
+    unsigned long long address;
+    Py_ssize_t bytes;
+    PyObject *shape;
+    if (!PyArg_ParseTuple(given, "KnO!", &address, &bytes, &PyTuple_Type, &shape)) return -1;
+    out->data = (const void *)(uintptr_t)address;
+    out->bytes = (size_t)bytes;
+    const Py_ssize_t n = PyTuple_Size(shape);
+    for (Py_ssize_t i = 0; i < n && i < LEAT_NDIM_MAX; i++)
+        out->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
+    Pipeline *self = user;
+    if (self->closing) return LEAT_ERR_CANCELLED; /* what is left of a task is not worth waiting for */
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *values = PyObject_CallFunction(self->source, "K", (unsigned long long)i);
+    bool good = values && PySequence_Size(values) == self->n_fields;
+    if (values && !good && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "a source has given another number of fields than it declared");
+    for (int k = 0; good && k < self->n_fields; k++) {
+        PyObject *value = PySequence_GetItem(values, k);
+        good = value && take_value(value, &out[k]) == 0;
+        Py_XDECREF(value);
+    }
+    Py_XDECREF(values);
+    const int rc = good ? 0 : take_exception(self, err);
+    PyGILState_Release(gil);
+    return rc;
+}
+
+PyObject *shape_of(const leat_tensor *t) {
+    PyObject *shape = PyTuple_New(t->ndim);
+    for (int i = 0; shape && i < t->ndim; i++) {
+        PyObject *number = PyLong_FromLongLong(t->shape[i]);
+        if (!number || PyTuple_SetItem(shape, i, number) < 0) Py_CLEAR(shape);
+    }
+    return shape;
+}
+
+static size_t bytes_of(const leat_tensor *t) {
+    size_t bytes = leat_dtype_size(t->dtype);
+    for (int i = 0; i < t->ndim; i++) bytes *= (size_t)t->shape[i];
+    return bytes;
+}
+
+/* [(name, dtype, shape, bytes or None)]; bytes are copies, because Python may keep them. */
+static PyObject *describe(const leat_tensor *tensors, int n, bool with_values) {
+    PyObject *list = PyList_New(n);
+    for (int i = 0; list && i < n; i++) {
+        const leat_tensor *t = &tensors[i];
+        PyObject *shape = shape_of(t);
+        PyObject *values =
+            with_values ? PyBytes_FromStringAndSize(t->data, (Py_ssize_t)bytes_of(t)) : Py_NewRef(Py_None);
+        PyObject *item =
+            shape && values ? Py_BuildValue("ssOO", t->name, leat_dtype_name(t->dtype), shape, values) : NULL;
+        Py_XDECREF(shape);
+        Py_XDECREF(values);
+        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+typedef struct called { /* of a callback: lives in a capsule of self->callbacks */
+    Pipeline *self;
+    PyObject *function;
+} called;
+
+static int call_filter(void *user, const leat_tensor *fields, int n, uint64_t sample, leat_error *err) {
+    (void)sample;
+    called *c = user;
+    if (c->self->closing) return LEAT_ERR_CANCELLED;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *in = describe(fields, n, true);
+    PyObject *answer = in ? PyObject_CallFunctionObjArgs(c->function, in, NULL) : NULL;
+    int rc = answer ? PyObject_IsTrue(answer) : -1;
+    if (rc < 0) rc = take_exception(c->self, err);
+    Py_XDECREF(answer);
+    Py_XDECREF(in);
+    PyGILState_Release(gil);
+    return rc;
+}
+
+static int store_value(PyObject *values, int i, const leat_tensor *out) {
+    PyObject *value = PySequence_GetItem(values, i);
+    Py_buffer view;
+    if (!value || PyObject_GetBuffer(value, &view, PyBUF_C_CONTIGUOUS) < 0) {
+        Py_XDECREF(value);
+        return -1;
+    }
+    const bool fits = (size_t)view.len == bytes_of(out);
+    if (fits) memcpy(out->data, view.buf, (size_t)view.len);
+    else PyErr_Format(PyExc_ValueError, "map: %s has %zd bytes, not %zu", out->name, view.len, bytes_of(out));
+    PyBuffer_Release(&view);
+    Py_DECREF(value);
+    return fits ? 0 : -1;
+}
+
+static int call_map(void *user, const leat_tensor *in, int n_in, const leat_tensor *out, int n_out,
+                    uint64_t sample, leat_error *err) {
+    (void)sample;
+    called *c = user;
+    if (c->self->closing) return LEAT_ERR_CANCELLED;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *given = describe(in, n_in, true), *wanted = describe(out, n_out, false);
+    PyObject *values =
+        given && wanted ? PyObject_CallFunctionObjArgs(c->function, given, wanted, NULL) : NULL;
+    bool good = values != NULL;
+    for (int i = 0; good && i < n_out; i++) good = store_value(values, i, &out[i]) == 0;
+    const int rc = good ? 0 : take_exception(c->self, err);
+    Py_XDECREF(values);
+    Py_XDECREF(given);
+    Py_XDECREF(wanted);
+    PyGILState_Release(gil);
+    return rc;
+}
+
+/* -------------------------------------------------------------------------------------------- arrays */
+
+static int find_dtype(const char *name) {
+    for (int i = 0; i < LEAT_DTYPE_COUNT; i++)
+        if (strcmp(leat_dtype_name(i), name) == 0) return i;
+    PyErr_Format(PyExc_TypeError, "there is no type %s", name);
+    return -1;
+}
+
+static int numbers_of(PyObject *tuple, int64_t *out, int *n) {
+    *n = (int)PyTuple_Size(tuple);
+    if (*n < 0 || *n > LEAT_NDIM_MAX) {
+        PyErr_Format(PyExc_ValueError, "%d axes; there can be %d", *n, LEAT_NDIM_MAX);
+        return -1;
+    }
+    for (int i = 0; i < *n; i++) out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int take_view(Pipeline *self, PyObject *object, Py_buffer **out) {
+    *out = &self->view[self->n_views];
+    if (PyObject_GetBuffer(object, *out, PyBUF_STRIDES) < 0) return -1;
+    self->n_views++;
+    return 0;
+}
+
+/* (name, dtype, memory) or (name, dtype, memory, offsets). The memory is used as it is and kept. */
+static int take_array(Pipeline *self, PyObject *given, leat_tensor *out) {
+    const char *name, *dtype;
+    PyObject *memory, *offsets = Py_None;
+    Py_buffer *view;
+    if (!PyArg_ParseTuple(given, "ssO|O", &name, &dtype, &memory, &offsets)) return -1;
+    *out = (leat_tensor){.name = name, .dtype = find_dtype(dtype)};
+    if (out->dtype < 0 || take_view(self, memory, &view) < 0) return -1;
+    if ((size_t)view->itemsize != leat_dtype_size(out->dtype) || view->ndim < 1 ||
+        view->ndim > LEAT_NDIM_MAX) {
+        PyErr_Format(PyExc_TypeError, "array %s: %d axes of values of %zd bytes do not fit %s", name,
+                     view->ndim, view->itemsize, dtype);
+        return -1;
+    }
+    out->data = view->buf;
+    out->ndim = view->ndim;
+    for (int i = 0; i < view->ndim; i++) {
+        out->shape[i] = view->shape[i];
+        out->stride[i] = view->strides[i];
+    }
+    if (offsets == Py_None) return 0;
+    if (take_view(self, offsets, &view) < 0) return -1;
+    if (view->itemsize != sizeof(int64_t) || view->ndim != 1 || view->shape[0] < 1) {
+        PyErr_Format(PyExc_TypeError, "array %s: offsets must be 64-bit numbers", name);
+        return -1;
+    }
+    out->offsets = view->buf;
+    out->shape[0] = view->shape[0] - 1;
+    return 0;
+}
+
+static int add_arrays(Pipeline *self, PyObject *arrays) {
+    leat_tensor tensor[ARRAYS_MAX];
+    const Py_ssize_t n = PySequence_Size(arrays);
+    if (n < 1 || n > ARRAYS_MAX) {
+        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "1 to %d arrays, not %zd", ARRAYS_MAX, n);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *given = PySequence_GetItem(arrays, i);
+        const int rc = given ? take_array(self, given, &tensor[i]) : -1;
+        Py_XDECREF(given); /* the caller holds the list */
+        if (rc < 0) return -1;
+    }
+    leat_spec_arrays(self->spec, tensor, (int)n);
+    return 0;
+}
+
+/* (n, [(name, dtype, shape, ragged)], max_bytes, identity, function) */
+static int add_source(Pipeline *self, PyObject *given) {
+    unsigned long long n, max_bytes, identity;
+    PyObject *fields, *function;
+    leat_field field[ARRAYS_MAX] = {0};
+    if (!PyArg_ParseTuple(given, "KO!KKO", &n, &PyList_Type, &fields, &max_bytes, &identity, &function))
+        return -1;
+    self->n_fields = (int)PyList_Size(fields);
+    for (int i = 0; i < self->n_fields && i < ARRAYS_MAX; i++) {
+        const char *name, *dtype;
+        PyObject *shape;
+        if (!PyArg_ParseTuple(PyList_GetItem(fields, i), "ssO!p", &name, &dtype, &PyTuple_Type, &shape,
+                              &field[i].ragged))
+            return -1;
+        snprintf(field[i].name, sizeof field[i].name, "%s", name);
+        field[i].dtype = find_dtype(dtype);
+        if (field[i].dtype < 0 || numbers_of(shape, field[i].shape, &field[i].ndim) < 0) return -1;
+    }
+    self->source = Py_NewRef(function);
+    leat_spec_source(self->spec, &(leat_source_callbacks){.n = n,
+                                                          .n_fields = self->n_fields,
+                                                          .field = field,
+                                                          .max_bytes = max_bytes,
+                                                          .read_at = read_at,
+                                                          .thread_safe = 1,
+                                                          .identity = identity,
+                                                          .user = self});
+    return 0;
+}
+
+static void free_called(PyObject *capsule) {
+    called *c = PyCapsule_GetPointer(capsule, NULL);
+    Py_XDECREF(c->function);
+    PyMem_Free(c);
+}
+
+/* [(name, is a map, function)] */
+static int add_callbacks(Pipeline *self, PyObject *given) {
+    self->callbacks = PyList_New(0);
+    const Py_ssize_t n = PySequence_Size(given);
+    for (Py_ssize_t i = 0; i < n && self->callbacks; i++) {
+        const char *name;
+        int is_map;
+        PyObject *function, *item = PySequence_GetItem(given, i);
+        if (!item || !PyArg_ParseTuple(item, "spO", &name, &is_map, &function)) {
+            Py_XDECREF(item);
+            return -1;
+        }
+        called *c = PyMem_Calloc(1, sizeof *c);
+        PyObject *capsule = c ? PyCapsule_New(c, NULL, free_called) : NULL;
+        if (capsule) {
+            *c = (called){.self = self, .function = Py_NewRef(function)};
+            if (is_map) leat_spec_map(self->spec, name, call_map, c, 1);
+            else leat_spec_filter(self->spec, name, call_filter, c, 1);
+        }
+        const int rc = capsule ? PyList_Append(self->callbacks, capsule) : -1;
+        Py_XDECREF(capsule);
+        Py_DECREF(item);
+        if (rc < 0) return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    }
+    return self->callbacks && n >= 0 ? 0 : -1;
+}
+
+int pipeline_spec_build(Pipeline *self, PyObject *arrays, PyObject *source, PyObject *callbacks) {
+    self->spec = leat_spec_new(NULL);
+    if (!self->spec) return PyErr_NoMemory(), -1;
+    if (callbacks != Py_None && add_callbacks(self, callbacks) < 0) return -1;
+    if (arrays != Py_None && add_arrays(self, arrays) < 0) return -1;
+    if (source != Py_None && add_source(self, source) < 0) return -1;
+    /* Names of files need not be UTF-8: Python carries other bytes as surrogates. */
+    PyObject *bytes = PyUnicode_AsEncodedString(self->text, "utf-8", "surrogateescape");
+    const char *text = bytes ? PyBytes_AsString(bytes) : NULL;
+    if (text && *text) leat_spec_add(self->spec, text);
+    Py_XDECREF(bytes);
+    return text ? 0 : -1;
+}

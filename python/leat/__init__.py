@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""leat feeds training: it reads, decodes and augments at the speed of the machine, and hands over batches.
+
+    import leat
+
+    ds = (leat.from_directory("photos/train").shuffle(seed=7).random_resized_crop(224)
+          .random_flip_left_right().normalize("imagenet").batch(64))
+    for images, labels in ds:
+        ...
+
+docs/python.md is the guide; help(leat.Dataset.resize) explains an operation.
+"""
+from typing import Any
+
+from ._arrays import Ragged
+from ._dataset import Dataset, TensorSpec
+from ._errors import (
+    ArgumentError,
+    CorruptError,
+    DecodeError,
+    DTypeError,
+    Error,
+    ForkedError,
+    FormatError,
+    LimitError,
+    MemoryLimitError,
+    NotFoundError,
+    ReadError,
+    ShapeError,
+    StateError,
+    StoppedError,
+    TextError,
+    UnsupportedError,
+)
+from ._leat import version as __version__
+from ._run import Batch, Iterator, LeatWarning
+from ._sources import (
+    from_arrays,
+    from_csv,
+    from_directory,
+    from_generator,
+    from_npy,
+    from_text,
+    from_tfrecord,
+    synthetic,
+)
+
+__all__ = [
+    "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
+    "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
+    "ShapeError", "StateError", "StoppedError", "TensorSpec", "TextError", "UnsupportedError", "__version__",
+    "from_arrays", "from_csv", "from_directory", "from_generator", "from_npy", "from_python", "from_text",
+    "from_tfrecord", "synthetic",
+]
+
+
+def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None) -> Dataset:
+    """A dataset that exists already: a Keras PyDataset, a torch dataset, anything with __len__ and __getitem__.
+
+        leat.from_python(my_torch_dataset, workers=4).shuffle(seed=1).batch(64)
+        leat.from_python(my_keras_sequence)                # its items are batches already
+
+    Its code runs in worker processes; docs/python.md tells how.
+    """
+    from ._python import from_python as make  # what it needs takes time to import
+
+    return make(dataset, workers, items)
+
+
+def __getattr__(name: str) -> Any:
+    from ._bind import near
+
+    raise AttributeError(f"leat has no '{name}'{near(name, __all__)}", name=name)

@@ -1,0 +1,510 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dataset: what to read and what to do with it, as a value. Each method gives a new dataset; iterating opens it."""
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+from ._arrays import NUMPY_NAMES
+from ._bind import bind, near, split_words
+from ._errors import ArgumentError, Error, StateError
+from ._leat import Pipeline
+from ._ops import OPS, Operations
+from ._run import CURSOR, Batch, Cursor, Feed, Iterator, Runs, arrange, default_layout
+
+BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
+# What may stand between a source of files and the decoding that is added for it: it does not look at pixels.
+BEFORE_DECODE = {"options", "label_map", "one_hot", "enumerate", "select", "parse", "prefetch"}
+CONFIG = {"threads": int, "slots": int, "synchronous": bool, "memory": int, "cache_dir": (str, os.PathLike),
+          "no_side_files": bool, "rank": int, "world_size": int, "local_world_size": int, "params": bool,
+          "progress": object}
+
+
+class TensorSpec(NamedTuple):
+    """What a field of a batch looks like: None is an axis whose length is not known before.
+
+        ds.element_spec    # (TensorSpec(shape=(None, 224, 224, 3), dtype='float32', ...), ...)
+    """
+
+    shape: tuple[int | None, ...]
+    dtype: str
+    name: str
+    ragged: bool = False
+
+
+class Seed:
+    """The seed of a chain of datasets: drawn once from Python's `random`, when it is first needed."""
+
+    def __init__(self, value: int | None = None) -> None:
+        self._value = value
+
+    @property
+    def value(self) -> int:
+        if self._value is None:
+            import random
+
+            self._value = random.randrange(1 << 31)
+        return self._value
+
+
+class Origin(NamedTuple):
+    """Where samples come from, as far as text cannot say it."""
+
+    arrays: tuple[tuple[Any, ...], ...] | None = None
+    source: Callable[[], Any] | None = None  # gives what Pipeline takes as source, when it is opened
+    lazy_arrays: Callable[[], tuple[tuple[Any, ...], ...]] | None = None
+    decode: bool = False  # pictures are decoded without being asked to
+    path: str = ""  # of the data on disk, for what can be learned about it without reading it
+    items_are_batches: bool = False
+    threads: int = 0
+    layout: Callable[[], Any] | None = None  # of what the source gives, known when it is open
+
+
+def _covers(layout: Any, names: list[str]) -> bool:
+    """Whether a layout has exactly these names."""
+    parts = layout.values() if isinstance(layout, dict) else layout if isinstance(layout, tuple) else ()
+    if isinstance(layout, str):
+        return names == [layout]
+    found: list[str] = []
+    for part in parts:
+        found += part.values() if isinstance(part, dict) else [part]
+    return bool(found) and sorted(map(str, found)) == sorted(names)
+
+
+def _say_progress(begun: list[float], what: str, done: int, total: int) -> None:
+    """One line on a terminal, if it takes longer than a second."""
+    now = time.monotonic()
+    begun[0] = begun[0] or now
+    if now - begun[0] < 1 or now - begun[1] < 0.1 or not sys.stderr.isatty():
+        return
+    begun[1] = now
+    share = f"{100 * done / total:3.0f} %" if total else f"{done}"
+    sys.stderr.write(f"\rleat: {what} {share} ")
+    sys.stderr.flush()
+
+
+class Dataset(Operations):
+    """Samples, and what happens to them on the way to a batch. Made by leat.from_directory and its like.
+
+        ds = (leat.from_directory("photos/train").shuffle(seed=7).random_resized_crop(224)
+              .random_flip_left_right().normalize("imagenet").batch(64))
+        for images, labels in ds:
+            ...
+    """
+
+    def __init__(self, operations: tuple[str, ...], origin: Origin, seed: Seed | None = None,
+                 config: Mapping[str, Any] | None = None, layout: Any = None,
+                 callbacks: tuple[tuple[str, bool, Callable[..., Any]], ...] = ()) -> None:
+        self._operations = operations
+        self._origin = origin
+        self._seed = seed or Seed()
+        self._config = dict(config or {})
+        self._layout = layout
+        self._callbacks = callbacks
+        self._runs = Runs()
+
+    # ---------------------------------------------------------------------------------------- building
+
+    def _with(self, **changes: Any) -> Self:
+        parts: dict[str, Any] = {"operations": self._operations, "origin": self._origin, "seed": self._seed,
+                                 "config": self._config, "layout": self._layout, "callbacks": self._callbacks}
+        return type(self)(**{**parts, **changes})
+
+    def _add(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> Self:
+        if self._origin.items_are_batches and (name in BATCHING or OPS[name].kind == "image"):
+            raise ArgumentError(f"{name}(): the items of this dataset are batches already; "
+                                "from_python(..., items='sample') works on single samples")
+        return self._with(operations=(*self._operations, bind(name, args, kwargs)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        known = [word for word in dir(type(self)) if not word.startswith("_")]
+        raise AttributeError(f"a dataset has no operation '{name}'{near(name, known)}", name=name, obj=self)
+
+    def shard(self, part: str | int, count: int | None = None) -> Self:
+        """Every count-th sample, beginning with number `part`: shard(0, 4), shard("0/4"), or shard("auto").
+
+            mine = ds.shard(rank, world)
+        """
+        return self._add("shard", (part if count is None else f"{part}/{count}",), {})
+
+    def normalize(self, name: str | None = None, **more: Any) -> Self:
+        """(x * scale - mean) / std for each channel, by numbers, by the name of a set, or fitted to this very data.
+
+            ds.normalize("imagenet")
+            ds.normalize(mean=(0.5, 0.5, 0.5), std=0.25, scale=1 / 255)
+            ds.resize(224, 224).normalize("fit")    # mean and std of the pictures so far: one pass over the data
+        """
+        if name != "fit":
+            return self._add("normalize", (name,), more)
+        wrong = {"mean", "std", "scale"} & set(more)
+        if wrong:
+            raise TypeError(f"normalize('fit') finds {', '.join(sorted(wrong))} itself")
+        field = more.get("field") or "image"
+        found = self.statistics(field=field)
+        std = [value or 1.0 for value in found.std]  # a channel that is constant stays
+        return self._add("normalize", (), {**more, "mean": found.mean, "std": std})
+
+    def filter(self, *where: str | Callable[[dict[str, Any]], object], callback: str | None = None) -> Self:
+        """Keeps the samples for which a condition or a function holds.
+
+            ds.filter("label in 1,2,5")
+            ds.filter(lambda sample: sample["width"] > 200)    # the fields as they are before decoding
+
+        A function is called for every sample while the pipeline is opened, from threads of the engine.
+        """
+        if len(where) == 1 and callable(where[0]):
+            from ._callbacks import filter_function
+
+            name = f"python{len(self._callbacks)}"
+            return self._with(operations=(*self._operations, f"filter callback={name}"),
+                              callbacks=(*self._callbacks, (name, False, filter_function(where[0]))))
+        if callback is not None:
+            raise TypeError("filter(): give the function itself, not a name: filter(function)")
+        return self._add("filter", where, {})
+
+    def map(self, function: Callable[[dict[str, Any]], Any], **fields: Any) -> Self:
+        """Makes new fields with a function of Python; fields says which: name="dtype" or name=(dtype, shape).
+
+            ds.map(lambda sample: {"bright": sample["image"].mean()}, bright="f32")
+            ds.map(flip, image=("u8", (32, 32, 3)))
+
+        The function gets the fields of one sample as NumPy arrays and gives a dict, or the value if there is one new
+        field. Threads of the engine call it, one at a time as Python itself works.
+        """
+        from ._callbacks import map_function
+
+        if not callable(function) or not fields:
+            raise TypeError("map(function, name=dtype) needs a function and the fields that it makes: "
+                            "map(f, bright='f32') or map(f, image=('u8', (32, 32, 3)))")
+        name = f"python{len(self._callbacks)}"
+        texts, wrapped = map_function(function, fields)
+        operation = " ".join(["map", *texts, f"callback={name}"])
+        return self._with(operations=(*self._operations, operation),
+                          callbacks=(*self._callbacks, (name, True, wrapped)))
+
+    def configure(self, **config: Any) -> Self:
+        """How to run, which changes no batch: threads, slots, memory (bytes), cache_dir, rank, world_size, params, ...
+
+            ds.configure(threads=4, memory=2 << 30)
+            ds.configure(rank=0, world_size=8)      # this process's part of every batch
+            ds.configure(params=True)               # batches tell what was drawn
+        """
+        for name, value in config.items():
+            if name not in CONFIG:
+                raise TypeError(f"configure() has no argument '{name}'{near(name, CONFIG)}")
+            wanted = CONFIG[name]
+            if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):  # type: ignore[arg-type]
+                raise TypeError(f"configure(): {name} must be {getattr(wanted, '__name__', 'a path')}, "
+                                f"not {type(value).__name__} {value!r:.60}")
+        return self._with(config={**self._config, **config})
+
+    def as_dict(self) -> Self:
+        """Batches as a dict of all fields, whatever they are."""
+        return self._with(layout="dict")
+
+    def as_tuple(self, *parts: str | Sequence[str] | Mapping[str, str]) -> Self:
+        """Batches as a tuple of these fields; a part that is a list of names or a dict becomes a dict.
+
+            ds.as_tuple("image", "label")
+            ds.as_tuple(["pixels", "age"], "label")       # ({"pixels": ..., "age": ...}, ...)
+        """
+        if not parts:
+            raise TypeError("as_tuple() needs the names of fields: as_tuple('image', 'label')")
+        layout = tuple(part if isinstance(part, str) else dict(part) if isinstance(part, Mapping)
+                       else {name: name for name in part} for part in parts)
+        return self._with(layout=layout)
+
+    # ------------------------------------------------------------------------------------------ text
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """The operations as text, with the `decode` that a source of files brings along."""
+        names = [operation.split(None, 1)[0] for operation in self._operations]
+        if not self._origin.decode or "decode" in names:
+            return self._operations
+        at = next((i for i, name in enumerate(names[1:], 1)
+                   if OPS[name].kind not in ("order", "source") and name not in BEFORE_DECODE), len(names))
+        return (*self._operations[:at], "decode", *self._operations[at:])
+
+    @property
+    def text(self) -> str:
+        """The pipeline text, as the command and C take it: `leat run "..." --seed N` gives the same bytes."""
+        return " | ".join(self.operations)
+
+    def _given_seed(self) -> int | None:
+        """A seed of the user's: then operations without one have what the text says, as everywhere: 0, or options'."""
+        seed = None
+        for operation in self._operations:
+            words = dict(split_words(operation)[1:])
+            if "seed" in words and not operation.startswith("synth "):
+                if operation.startswith("options"):
+                    return int(words["seed"])
+                seed = 0
+        return seed
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random operation that has none of its own."""
+        given = self._given_seed()
+        return self._seed.value if given is None else given
+
+    @property
+    def batched(self) -> bool:
+        """Whether iterating gives batches; otherwise it gives one sample after the other."""
+        result = self._items_are_batches
+        for operation in self._operations:
+            result = BATCHING.get(operation.split(None, 1)[0], result)
+        return result
+
+    @property
+    def batch_size(self) -> int | None:
+        """Samples of a full batch of this process, None without batch()."""
+        size = None
+        for operation in self._operations:
+            name, *_ = operation.split(None, 1)
+            if name in BATCHING:
+                words = split_words(operation)[1:]
+                given = dict(words).get("size") or next((word for key, word in words if not key), "")
+                size = int(given) if BATCHING[name] and given.isdigit() else None
+        return size
+
+    @property
+    def _items_are_batches(self) -> bool:
+        return self._origin.items_are_batches
+
+    # --------------------------------------------------------------------------------------- pipelines
+
+    def _open(self, synchronous: bool = False, config: Mapping[str, Any] | None = None) -> Feed:
+        origin = self._origin
+        options: dict[str, Any] = {"seed": self.seed, **self._config, **(config or {})}
+        begun = [0.0, 0.0]
+        options.setdefault("progress", lambda what, done, total: _say_progress(begun, what, done, total))
+        if synchronous:
+            options.update(synchronous=True, slots=1)
+        elif origin.threads:
+            options.setdefault("threads", origin.threads)
+        operations = self.operations
+        if origin.arrays is not None or origin.lazy_arrays is not None:
+            arrays = origin.arrays if origin.arrays is not None else origin.lazy_arrays()  # type: ignore[misc]
+            options["arrays"], operations = arrays, operations[1:]
+        elif origin.source is not None:
+            options["source"], operations = origin.source(), operations[1:]
+        try:
+            pipeline = Pipeline(" | ".join(operations), callbacks=self._callbacks or None, **options)
+        finally:
+            if begun[1]:
+                sys.stderr.write("\r\033[K")
+        return Feed(pipeline)
+
+    def _plan(self) -> Feed:
+        """A pipeline to ask: the one that is there, or one that does no work by itself."""
+        runs = self._runs
+        runs.check()
+        with runs.lock:
+            last = runs.last() if runs.last else None
+            for feed in (runs.idle, last._feed if last else None, runs.plan):
+                if feed is not None and not feed.pipeline.closed:
+                    return feed
+            runs.plan = self._open(synchronous=True)
+            return runs.plan
+
+    def close(self) -> None:
+        """Stops the threads that are kept for the next iteration. The dataset can be used again."""
+        with self._runs.lock:
+            feeds, self._runs.idle, self._runs.plan = (self._runs.idle, self._runs.plan), None, None
+        for feed in feeds:
+            if feed is not None:
+                feed.close()
+
+    # --------------------------------------------------------------------------------------- iterating
+
+    def _layout_of(self, names: list[str]) -> Any:
+        names = [name for name in names if name != "_n" or not self._items_are_batches]
+        if self._layout is None:
+            found = self._origin.layout() if self._origin.layout else None
+            return found if _covers(found, names) else default_layout(names)
+        if self._layout == "dict":
+            return {name: name for name in names}
+        try:
+            arrange(self._layout, {name: None for name in names})
+        except KeyError as missing:
+            raise ArgumentError(f"as_tuple(): there is no field {missing}, there are {', '.join(names)}"
+                                f"{near(str(missing.args[0]), names)}") from None
+        return self._layout
+
+    def __iter__(self) -> Iterator:
+        """The next epoch, from its first batch: the first iteration is epoch 0, and so on."""
+        return Iterator(self)
+
+    def batches(self) -> Iterator:
+        """As iterating, but each batch is a leat.Batch, which knows its epoch, step and samples."""
+        return Iterator(self, raw=True)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def length(self) -> int | None:
+        """Batches of one iteration (samples without batch()), None if not known before or without end."""
+        batches, _, turns = self._plan().pipeline.size()
+        return None if batches < 0 or turns < 0 else batches * turns
+
+    def __len__(self) -> int:
+        length = self.length
+        if length is None:
+            raise TypeError("this dataset has no length that is known: it is without end, or a stream that has to be "
+                            "read first; use steps_per_epoch or take(n)")
+        return length
+
+    @property
+    def samples(self) -> int | None:
+        """Samples of one epoch on all ranks together, None if not known before or without end."""
+        n = self._plan().pipeline.size()[1]
+        return None if n < 0 else n
+
+    def __getitem__(self, i: int) -> Any:
+        """Sample number i of epoch 0, in the order of iteration, as it is in its batch but without the batch's axis."""
+        return self.sample(i)
+
+    def sample(self, i: int, epoch: int = 0) -> Any:
+        """One sample by its place in an epoch: the very bytes that it has in its batch.
+
+            image, label = ds.sample(3, epoch=1)
+        """
+        if isinstance(i, slice):
+            raise TypeError("a dataset gives single samples: ds[3]; for a part of it use skip(n) and take(n)")
+        place = i.__index__()
+        feed = self._plan()
+        n = feed.pipeline.size()[1]
+        if place < 0 <= n:
+            place += n
+        if place < 0 or 0 <= n <= place:
+            raise IndexError(f"sample {i} of {n}")
+        return Batch(feed.pipeline.sample(epoch, place), self._layout_of([name for name, *_ in feed.fields]),
+                     self._items_are_batches).sample()
+
+    @property
+    def element_spec(self) -> Any:
+        """What iterating gives, as TensorSpecs in the same form: shapes, types (NumPy's names), names."""
+        feed = self._plan()
+        samples = feed.pipeline.size()[1]
+        size = self.batch_size
+        last = self._operations[-1:] and " ".join(self._operations)
+        even = size is not None and ("remainder=true" in last or (samples >= 0 and samples % feed.batch_size == 0))
+        axis: tuple[int | None, ...] = (size if even else None,) if self.batched and not self._items_are_batches else ()
+        specs = {}
+        for name, dtype, shape, ragged in feed.fields:
+            axes = tuple(None if n < 0 else n for n in shape)
+            if self._items_are_batches:
+                axes = (None, *axes[1:])
+            specs[name] = TensorSpec((*axis, None) if ragged else (*axis, *axes), NUMPY_NAMES[dtype], name, ragged)
+        return arrange(self._layout_of(list(specs)), specs)
+
+    @property
+    def class_names(self) -> list[str]:
+        """Names of the classes, by label; empty if the source has none."""
+        return self._plan().pipeline.classes()
+
+    def name(self, sample: int) -> str:
+        """Where a sample comes from, by its number (Batch.samples): "cats/1.jpg"."""
+        return self._plan().pipeline.name(sample)
+
+    # ------------------------------------------------------------------------------------------- state
+
+    def state(self, epoch: int | None = None, step: int = 0) -> str:
+        """Where the last iteration stands, as a line of text; or the place after `step` batches of iteration `epoch`,
+        which is what frameworks need that take batches ahead of the model.
+
+            open("state.txt", "w").write(ds.state())
+            ds.restore(open("state.txt").read())      # the next iteration goes on there
+        """
+        feed = self._plan()
+        runs = self._runs
+        if epoch is None:
+            last = runs.last() if runs.last else None
+            if last is not None and last._feed is not None and last._feed.pending is None:
+                return last._feed.pipeline.state()
+            return feed.state_at(runs.last_cursor if runs.last else runs.next)
+        if epoch < 0 or step < 0:
+            raise ValueError(f"state(): epoch and step count from 0, not {epoch} and {step}")
+        batches, _, turns = feed.pipeline.size()
+        first = epoch * max(turns, 1)
+        if batches > 0:
+            first, step = first + step // batches, step % batches
+        return feed.state_at(Cursor(first, step * feed.batch_size, step))
+
+    def restore(self, state: str) -> None:
+        """The next iteration goes on where state() was taken; refuses the state of another pipeline or other data."""
+        if not isinstance(state, str):
+            raise TypeError(f"restore(): the state is a text, not {type(state).__name__}")
+        found = CURSOR.search(state)
+        runs = self._runs
+        runs.check()
+        if found and self._given_seed() is None and int(found[4]) != self.seed:
+            self.close()  # no seed was given: that of the run which is continued
+            self._seed = Seed(int(found[4]))
+        checked = self._open(synchronous=True)
+        checked.pipeline.restore(state)
+        with runs.lock:
+            old, runs.plan = runs.plan, checked
+        if old is not None:
+            old.close()
+        if found is None:
+            raise StateError("this is not the state of a pipeline")
+        checked.at = None
+        runs.next = Cursor(int(found[1]), int(found[2]), int(found[3]))
+        runs.last = None
+
+    def stats(self) -> dict[str, Any]:
+        """What the pipeline has done so far: samples, batches, copies, slots, wait_s, stages, ...
+
+        copies counts batches that were copied because nearly all memory for batches was kept by the program.
+        """
+        return self._plan().pipeline.stats()
+
+    def bad_samples(self) -> list[tuple[int, int, str, str, str]]:
+        """(sample, epoch, stage, code, message) of samples that were skipped or replaced: options(on_error=...)."""
+        return self._plan().pipeline.bad()
+
+    # -------------------------------------------------------------------------------------- looking at it
+
+    def statistics(self, field: str = "image", max_samples: int | None = None) -> Any:
+        """Mean and standard deviation of each channel, number of samples of each class, sizes: one pass over the data.
+
+            found = ds.statistics()
+            found.mean, found.std, found.class_counts, found.height, found.width
+        """
+        from ._statistics import measure
+
+        return measure(self, field, max_samples)
+
+    def class_weights(self, field: str = "label") -> dict[int, float]:
+        """A weight for each class, so that all weigh the same: n / (classes * count). For Keras's class_weight."""
+        from ._statistics import class_weights
+
+        return class_weights(self, field)
+
+    def show(self, n: int = 6, versions: int = 5, size: int = 160) -> Any:
+        """A contact sheet: n samples as they are, and beside each what the pipeline makes of it in several epochs.
+
+            ds.show(4)                       # in a notebook
+            ds.show(4).save("sheet.png")
+        """
+        from ._show import sheet
+
+        return sheet(self, n, versions, size)
+
+    def __repr__(self) -> str:
+        return f"<leat.Dataset {self.text} (seed {self.seed})>"
+
+    def __str__(self) -> str:
+        try:
+            plan = self._plan().pipeline.plan().rstrip()
+        except Error as error:
+            plan = f"cannot be opened: {error}"
+        return f"{self.text}\nseed {self.seed}\n{plan}"

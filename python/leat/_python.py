@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets that people already have: objects with __len__ and __getitem__, run in processes of their own.
+
+Each thread of the engine has a process that works for it alone: it asks for an item, waits without the interpreter's
+lock, and takes the arrays from memory that both see. A process that dies is replaced, and the item asked for again.
+"""
+from __future__ import annotations
+
+import atexit
+import mmap
+import os
+import pickle
+import select
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+import zlib
+from typing import Any
+
+from ._dataset import Dataset, Origin
+from ._errors import ArgumentError, ReadError, StoppedError
+from ._worker import receive, send
+
+TRIES = 3
+START = "import sys; sys.path[:] = {path!r}; from leat._worker import main; main({fd}, {shared}, {parent})"
+
+
+def _pickled(dataset: Any) -> bytes:
+    """What is defined in the user's script cannot be found by name in another process: cloudpickle takes it along."""
+    try:
+        import cloudpickle  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        if type(dataset).__module__ == "__main__":
+            raise ImportError("from_python(): the class of this dataset is defined in the script itself, and travels "
+                              "to worker processes with cloudpickle: pip install cloudpickle") from None
+        return pickle.dumps(dataset, pickle.HIGHEST_PROTOCOL)
+    return bytes(cloudpickle.dumps(dataset))
+
+
+class Process:
+    """One worker, and the memory that it shares with this process."""
+
+    def __init__(self, begin: tuple[list[str], bytes, int]) -> None:
+        ours, theirs = socket.socketpair()
+        self.shared = os.memfd_create("leat")
+        code = START.format(path=sys.path, fd=theirs.fileno(), shared=self.shared, parent=os.getpid())
+        self.process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL,
+                                        pass_fds=(theirs.fileno(), self.shared))
+        theirs.close()
+        self.socket = ours
+        self.map: mmap.mmap | None = None
+        self.address = 0
+        send(ours.fileno(), begin)
+
+    def ask(self, request: tuple[str, int] | None, source: PythonSource) -> tuple[Any, ...]:
+        """Its answer. EOFError if it has died; StoppedError if nobody wants to know any more."""
+        fd = self.socket.fileno()
+        if fd < 0:
+            raise StoppedError("the worker processes were stopped")
+        try:
+            if request is not None:
+                send(fd, request)
+            while not select.select([fd], [], [], 0.1)[0]:
+                if source.closed:
+                    raise StoppedError("the worker processes were stopped")
+            answer: tuple[Any, ...] = receive(fd)
+        except (BrokenPipeError, ConnectionError):
+            raise EOFError from None
+        return answer
+
+    def base(self, size: int) -> int:
+        """Where its memory begins here; it may have grown."""
+        if self.map is None or size > len(self.map):
+            import ctypes
+
+            self.map = mmap.mmap(self.shared, 0)
+            self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+        return self.address
+
+    def stop(self) -> None:
+        self.socket.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        if self.shared >= 0:
+            os.close(self.shared)
+            self.shared = -1
+
+
+class PythonSource:
+    """The processes of one dataset, and what its items look like."""
+
+    def __init__(self, dataset: Any, workers: int, batches: bool) -> None:
+        self.dataset, self.workers, self.batches = dataset, workers, batches
+        self.n = len(dataset)
+        self.lock = threading.Lock()
+        self.owner = os.getpid()
+        self.idle: list[Process] = []
+        self.all: set[Process] = set()
+        self.begin: tuple[list[str], bytes, int] | None = None
+        self.fields: list[tuple[str, str, tuple[int, ...], bool]] = []
+        self.found_layout: Any = None
+        self.closed = False
+        _live.add(self)
+
+    def close(self) -> None:
+        """Ends all processes; nothing of them stays."""
+        with self.lock:
+            self.closed = True
+            processes, self.all = self.all, set()
+            self.idle = []
+        if self.owner == os.getpid():
+            for process in processes:
+                process.stop()
+
+    def __del__(self) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------------------------------- asking
+
+    def _start(self) -> Process:
+        if self.begin is None:
+            raise RuntimeError("a process is started before the dataset is pickled")
+        process = Process(self.begin)
+        with self.lock:
+            self.all.add(process)
+        try:
+            self.check(process.ask(None, self), -1)
+        except EOFError:
+            code = process.process.wait()
+            self.drop(process)
+            raise ReadError(f"a worker process ended while it was started, with exit code {code}") from None
+        return process
+
+    def drop(self, process: Process) -> None:
+        with self.lock:
+            self.all.discard(process)
+        process.stop()
+
+    def check(self, answer: tuple[Any, ...], i: int) -> tuple[Any, ...]:
+        if answer[0] != "error":
+            return answer
+        _, name, message, trace, kept = answer
+        try:
+            cause = pickle.loads(kept) if kept else RuntimeError(f"{name}: {message}")
+        except Exception:
+            cause = RuntimeError(f"{name}: {message}")
+        cause.add_note(f"in a worker process of leat:\n{trace}")
+        if i < 0:
+            raise ReadError(f"the dataset cannot be used in a worker process: {name}: {message}") from cause
+        raise cause
+
+    def take(self) -> Process:
+        """A process that nobody works with, or a new one."""
+        with self.lock:
+            if self.closed:
+                raise StoppedError("the worker processes were stopped")
+            if self.idle:
+                return self.idle.pop()
+        return self._start()
+
+    def give(self, process: Process) -> None:
+        with self.lock:
+            if process in self.all:
+                self.idle.append(process)
+
+    # ------------------------------------------------------------------------------------- for pipelines
+
+    def _look(self) -> None:
+        """What items look like, from the first, the middle and the last; axes that differ are -1."""
+        reader = Reader(self)
+        looked = [reader.ask(("look", i))[1] for i in sorted({0, self.n // 2, self.n - 1})]
+        self.found_layout = looked[0][1]
+        rows = 0
+        fields: list[tuple[str, str, tuple[int, ...], bool]] = []
+        for k, (name, dtype, shape) in enumerate(looked[0][2]):
+            for _, layout, others in looked:
+                if layout != self.found_layout or len(others) != len(looked[0][2]) or others[k][:2] != (name, dtype):
+                    raise ArgumentError("from_python(): items differ in their parts or types: "
+                                        f"{looked[0][2]} and {others}")
+            shapes = [others[k][2] for _, _, others in looked]
+            if shape is None:
+                fields.append((name, dtype, (-1,), True))
+                continue
+            if len({len(other) for other in shapes}) > 1:
+                raise ArgumentError(f"from_python(): {name} has {sorted({len(other) for other in shapes})} axes")
+            if self.batches:
+                if not shape:
+                    raise ArgumentError(f"from_python(): {name} of a batch is one number; is items='sample' meant?")
+                rows = max(rows, *(other[0] for other in shapes))
+                shape = (-2, *shape[1:])
+            fields.append((name, dtype, tuple(
+                size if self.batches or len({other[axis] for other in shapes}) == 1 else -1
+                for axis, size in enumerate(shape)), False))
+        if self.batches:
+            fields = [(name, dtype, (rows, *shape[1:]), ragged) for name, dtype, shape, ragged in fields]
+            fields.append(("_n", "i64", (), False))
+        self.fields, self.rows = fields, rows
+
+    def open(self) -> tuple[int, list[tuple[str, str, tuple[int, ...], bool]], int, int, Any]:
+        """What a pipeline takes as its source."""
+        if self.owner != os.getpid():  # the processes are the parent's
+            self.owner, self.all, self.idle, self.closed = os.getpid(), set(), [], False
+            self.lock = threading.Lock()
+        if self.n == 0:
+            raise ArgumentError("from_python(): the dataset has no items")
+        if self.begin is None:
+            self.begin = (sys.path, _pickled(self.dataset), 1 if self.batches else 0)
+            self._look()
+            if self.batches:
+                self.begin = (*self.begin[:2], self.rows)
+                self._restart()
+        kind = type(self.dataset)
+        identity = zlib.crc32(f"{kind.__module__}.{kind.__qualname__}:{self.n}".encode())
+        return self.n, self.fields, 0, identity, Reader(self).read
+
+    def _restart(self) -> None:
+        """Processes learn how large batches are when they are started."""
+        with self.lock:
+            processes, self.all, self.idle = self.all, set(), []
+        for process in processes:
+            process.stop()
+
+    def layout(self) -> Any:
+        return self.found_layout
+
+
+class Reader:
+    """Items for one pipeline. Each of its threads has a process of its own, whose memory stays as it is until the
+    thread asks again. The processes are given back when the pipeline is gone."""
+
+    def __init__(self, source: PythonSource) -> None:
+        self.source = source
+        self.mine: dict[int, Process] = {}  # thread -> its process
+
+    def ask(self, request: tuple[str, int]) -> tuple[Process, tuple[Any, ...]]:
+        thread, code = threading.get_ident(), 0
+        for _ in range(TRIES):
+            process = self.mine.get(thread) or self.source.take()
+            self.mine[thread] = process
+            try:
+                return process, self.source.check(process.ask(request, self.source), request[1])
+            except EOFError:
+                code = process.process.wait()
+                del self.mine[thread]
+                self.source.drop(process)
+        raise ReadError(f"item {request[1]} has ended its worker process {TRIES} times, the last time with exit code "
+                        f"{code}; try dataset[{request[1]}] in a process of your own")
+
+    def read(self, i: int) -> list[tuple[int, int, tuple[int, ...]]]:
+        """Item i, for the engine: where its arrays lie."""
+        process, answer = self.ask(("item", i))
+        places = answer[1]
+        base = process.base(max(offset + size for offset, size, _ in places))
+        return [(base + offset, size, shape) for offset, size, shape in places]
+
+    def __del__(self) -> None:
+        for process in self.mine.values():
+            self.source.give(process)
+
+
+_live: weakref.WeakSet[PythonSource] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for source in list(_live):
+        source.close()
+
+
+def _is_keras(dataset: Any) -> bool:
+    return any(kind.__name__ in ("PyDataset", "Sequence") and
+               kind.__module__.startswith(("keras", "tf_keras", "tensorflow")) for kind in type(dataset).__mro__)
+
+
+def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None) -> Dataset:
+    """A dataset that exists already: a Keras PyDataset, a torch dataset, anything with __len__ and __getitem__.
+
+        leat.from_python(my_torch_dataset, workers=4).shuffle(seed=1).batch(64)
+        leat.from_python(my_keras_sequence)                # its items are batches already
+
+    Its code runs in worker processes, which are started without running the script again, so no `if __name__ ==
+    "__main__"` is needed; the object is pickled (by cloudpickle if that is installed). Items are an array, (x, y),
+    (x, y, weight) or a dict of arrays, numbers and strings. items: "sample" (the default) or "batch" (that of Keras's
+    PyDataset and Sequence).
+    """
+    for name in ("__len__", "__getitem__"):
+        if not hasattr(dataset, name):
+            remedy = "leat.from_generator takes what can only be iterated over" if hasattr(dataset, "__iter__") else ""
+            raise TypeError(f"from_python(): {type(dataset).__name__} has no {name}; {remedy}".rstrip("; "))
+    if items is None:
+        items = "batch" if _is_keras(dataset) else "sample"
+    if items not in ("batch", "sample"):
+        raise ValueError(f"from_python(): items must be 'batch' or 'sample', not {items!r}")
+    if workers == "auto":
+        workers = max(1, min(len(os.sched_getaffinity(0)), 16))
+    if not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= 256:
+        raise ValueError(f"from_python(): workers must be 'auto' or a number from 1 to 256, not {workers!r}")
+    source = PythonSource(dataset, workers, items == "batch")
+    return Dataset(("source",), Origin(source=source.open, items_are_batches=source.batches, threads=workers,
+                                       layout=source.layout))

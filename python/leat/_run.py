@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running: iterators over a dataset, and the open pipelines behind them.
+
+A dataset keeps one pipeline open from one iteration to the next, so that threads, buffers and caches stay warm. An
+iteration that finds it in use opens another. All are closed when the interpreter ends, while it can still wait for
+threads.
+"""
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._arrays import first_value, to_value
+from ._errors import ForkedError
+from ._leat import Batch as RawBatch
+from ._leat import Pipeline
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
+
+CURSOR = re.compile(r" epoch=(\d+) position=(\d+) step=(\d+) seed=(\d+) batch=(\d+) ")
+
+
+class LeatWarning(UserWarning):
+    """Something that is worth knowing, and no error."""
+
+
+class Cursor(NamedTuple):
+    """A place between two batches, as the engine counts: `repeat` after `batch` has several epochs in one iteration."""
+
+    epoch: int = 0
+    position: int = 0
+    step: int = 0
+
+
+class Feed:
+    """An open pipeline, and where it stands."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.at: Cursor | None = Cursor()  # None = in the middle of something
+        self.pending: RawBatch | None = None  # taken, but of the next iteration
+        self.fields = pipeline.fields()
+        self.template = pipeline.state()
+        _live.add(self)
+        for message in pipeline.messages():
+            warnings.warn(message, LeatWarning, stacklevel=6)
+
+    def close(self) -> None:
+        self.pending = None
+        self.pipeline.close()
+
+    def state_at(self, cursor: Cursor) -> str:
+        """The text of a state at that place."""
+        found = CURSOR.search(self.template)
+        if found is None:
+            raise RuntimeError(f"a state of another form: {self.template}")
+        place = f" epoch={cursor.epoch} position={cursor.position} step={cursor.step} seed={found[4]} batch={found[5]} "
+        return self.template[: found.start()] + place + self.template[found.end():]
+
+    @property
+    def batch_size(self) -> int:
+        """Samples of a batch on all ranks together."""
+        found = CURSOR.search(self.template)
+        return int(found[5]) if found else 1
+
+    def move(self, cursor: Cursor) -> None:
+        if self.at == cursor:
+            return
+        self.pending = None
+        self.pipeline.restore(self.state_at(cursor))
+        self.at = cursor
+
+
+_live: weakref.WeakSet[Feed] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for feed in list(_live):
+        feed.close()
+
+
+class Batch:
+    """One batch: its arrays by name, and what is known about it. `Dataset.batches()` yields these.
+
+        for batch in ds.batches():
+            batch["image"], batch.epoch, batch.step, batch.samples, batch.n_valid
+    """
+
+    __slots__ = ("_layout", "_names", "_tensors", "copied", "epoch", "n", "n_valid", "raw", "step", "trim")
+
+    def __init__(self, raw: RawBatch, layout: Any, trim: bool = False) -> None:
+        self.raw = raw
+        self.n, self.n_valid, self.epoch, self.step, self.copied = raw.n, raw.n_valid, raw.epoch, raw.step, raw.copied
+        self._tensors = raw.tensors()
+        self._names = [tensor.name for tensor, _ in self._tensors]
+        self._layout = layout
+        self.trim = trim
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(f"the batch has no field {name!r}, it has {', '.join(self._names)}")
+        return to_value(*self._tensors[self._names.index(name)])
+
+    def keys(self) -> list[str]:
+        return list(self._names)
+
+    @property
+    def tensors(self) -> dict[str, Any]:
+        """The fields as they are: objects with the buffer protocol and __dlpack__; (values, offsets) if ragged."""
+        return {tensor.name: tensor if offsets is None else (tensor, offsets) for tensor, offsets in self._tensors}
+
+    @property
+    def samples(self) -> list[int]:
+        """The numbers of the samples in the dataset."""
+        return self.raw.samples()
+
+    @property
+    def positions(self) -> list[int]:
+        """Their positions in the epoch."""
+        return self.raw.positions()
+
+    @property
+    def params(self) -> list[str]:
+        """What was drawn for each sample, if `configure(params=True)` asked for it."""
+        return self.raw.params()
+
+    def structure(self, convert: Callable[[Any, Any], Any] | None = None) -> Any:
+        """The fields as iteration gives them: a tuple, a dict or one array; convert(tensor, offsets) makes each."""
+        make = convert or to_value
+        values = {tensor.name: make(tensor, offsets) for tensor, offsets in self._tensors}
+        return arrange(self._layout, values)
+
+    def sample(self) -> Any:
+        """The same of a batch of one, without the axis of the batch."""
+        if self.trim:
+            return self.items()
+        return arrange(self._layout, {tensor.name: first_value(tensor, offsets) for tensor, offsets in self._tensors})
+
+    def items(self) -> Any:
+        """Of a source whose items are batches: the item, as long as it really is."""
+        values = {tensor.name: first_value(tensor, offsets) for tensor, offsets in self._tensors}
+        n = int(values.pop("_n"))
+        return arrange(self._layout, {name: value[:n] for name, value in values.items()})
+
+
+def arrange(layout: Any, values: dict[str, Any]) -> Any:
+    """Values by name in the form of a layout: a name, or a tuple or dict of layouts."""
+    if isinstance(layout, str):
+        return values[layout]
+    if isinstance(layout, tuple):
+        return tuple(arrange(part, values) for part in layout)
+    return {key: arrange(part, values) for key, part in layout.items()}
+
+
+def default_layout(names: list[str]) -> Any:
+    """(image, label[, weight]) as a tuple, one field alone as it is, everything else as a dict."""
+    if len(names) == 1:
+        return names[0]
+    if set(names) in ({"image", "label"}, {"image", "label", "weight"}):
+        return tuple(name for name in ("image", "label", "weight") if name in names)
+    return {name: name for name in names}
+
+
+class Runs:
+    """The open pipelines of one dataset, and which iteration comes next."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.clear()
+
+    def clear(self) -> None:
+        self.pid = os.getpid()
+        self.idle: Feed | None = None  # for the next iteration
+        self.plan: Feed | None = None  # for questions: does no work by itself
+        self.next = Cursor()
+        self.last: weakref.ref[Iterator] | None = None
+        self.last_cursor = Cursor()
+
+    def check(self) -> None:
+        """After fork the parent's pipelines are of no use: begin anew."""
+        if self.pid != os.getpid():
+            following = self.next
+            self.lock = threading.RLock()
+            self.clear()
+            self.next = following
+
+    def take(self, open_feed: Callable[[], Feed]) -> Feed:
+        with self.lock:
+            feed, self.idle = self.idle, None
+        return feed if feed is not None and not feed.pipeline.closed else open_feed()
+
+    def give(self, feed: Feed, at: Cursor | None) -> None:
+        feed.at = at
+        surplus: Feed | None = feed
+        with self.lock:
+            if self.pid == os.getpid() and self.idle is None and not feed.pipeline.closed:
+                self.idle, surplus = feed, None
+        if surplus is not None:
+            surplus.close()
+
+
+class Iterator:
+    """One iteration over a dataset: an epoch, from its first batch to its last. Any thread may take the next batch.
+
+    epoch, step   of the batch that was handed over last
+    """
+
+    def __init__(self, dataset: Dataset, raw: bool = False) -> None:
+        runs = dataset._runs
+        runs.check()
+        self._runs = runs
+        self._lock = threading.Lock()
+        self._raw = raw
+        self._single = not dataset.batched or dataset._items_are_batches
+        self._trim = dataset._items_are_batches
+        self._feed: Feed | None = None
+        self.epoch, self.step = -1, -1
+        begin = runs.next
+        feed = runs.take(dataset._open)
+        try:
+            feed.move(begin)
+        except BaseException:
+            feed.close()
+            raise
+        self._feed = feed
+        self._layout = dataset._layout_of([name for name, *_ in feed.fields])
+        self._length, _, turns = feed.pipeline.size()
+        self._stop = None if turns < 0 else (begin.epoch // turns + 1) * turns
+        with runs.lock:
+            runs.next = Cursor(self._stop if self._stop is not None else begin.epoch + 1)
+            runs.last = weakref.ref(self)
+            runs.last_cursor = begin
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        with self._lock:
+            raw = self._pull()
+        batch = Batch(raw, self._layout, self._trim)
+        if self._raw:
+            return batch
+        return batch.sample() if self._single else batch.structure()
+
+    def _pull(self) -> RawBatch:
+        feed = self._feed
+        if feed is None:
+            raise StopIteration
+        try:
+            raw = feed.pending or feed.pipeline.next()
+        except (KeyboardInterrupt, ForkedError):
+            raise
+        except BaseException:
+            stopped = feed.pipeline.closed  # by another thread, or because the interpreter ends: no error of this one
+            self.close()
+            if stopped:
+                raise StopIteration from None
+            raise
+        feed.pending = None
+        if raw is None:  # a stream without records
+            self.close()
+            raise StopIteration
+        if self._stop is not None and raw.epoch >= self._stop:
+            feed.pending = raw
+            self._finish()
+            raise StopIteration
+        self.epoch, self.step = raw.epoch, raw.step
+        feed.at = None
+        with self._runs.lock:
+            if self._stop is None:  # without end: the next iteration begins behind what this one has seen
+                self._runs.next = Cursor(raw.epoch + 1)
+            self._runs.last_cursor = self._behind(raw, feed)
+        if self._stop is not None and self._length > 0 and raw.epoch + 1 == self._stop and raw.step + 1 >= self._length:
+            self._finish()  # nobody has to wait for the first batch of the next epoch to know
+        return raw
+
+    def _behind(self, raw: RawBatch, feed: Feed) -> Cursor:
+        """The place behind a batch, for states; of a stream the engine itself knows it better."""
+        if 0 < self._length <= raw.step + 1:
+            return Cursor(raw.epoch + 1)
+        return Cursor(raw.epoch, (raw.step + 1) * feed.batch_size, raw.step + 1)
+
+    def _finish(self) -> None:
+        """The iteration is over, and the pipeline stands at the beginning of the next."""
+        feed, self._feed = self._feed, None
+        if feed is not None and self._stop is not None:
+            self._runs.give(feed, Cursor(self._stop))
+
+    def stats(self) -> dict[str, Any]:
+        """What the pipeline has done so far."""
+        feed = self._feed
+        if feed is None:
+            raise ValueError("the iteration is over; ask Dataset.stats()")
+        return feed.pipeline.stats()
+
+    def close(self) -> None:
+        """Ends the iteration and stops its threads. Batches stay valid."""
+        feed, self._feed = self._feed, None
+        if feed is not None:
+            feed.close()
+
+    def __del__(self) -> None:
+        feed = getattr(self, "_feed", None)
+        if feed is not None:
+            self._feed = None
+            self._runs.give(feed, None if self.epoch >= 0 else feed.at)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that runs a user's dataset: asked for an item, it puts its arrays into shared memory and says where.
+
+It is started as `python -c`, so the user's script is not run again; the dataset comes pickled. Messages are bytes with
+their length in front: pickles of tuples.
+
+    ("item", i)   ->   ("item", [(offset, bytes, shape)])  |  ("error", name, message, traceback, exception or None)
+    ("look", i)   ->   ("look", layout, [(name, dtype, shape or None for strings)])  |  ("error", ...)
+"""
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import struct
+import sys
+import threading
+import time
+import traceback
+from typing import Any
+
+NAMES = ("image", "label", "weight")
+ALIGN = 64
+
+
+def flatten(item: Any, batches: bool = False) -> tuple[Any, dict[str, Any]]:
+    """The arrays of an item by name, and its form: (x, y), (x, y, w), a dict, ({"a": ...}, y), or one array."""
+    leaves: dict[str, Any] = {}
+
+    def add(name: str, value: Any) -> Any:
+        if hasattr(value, "keys"):
+            return {str(key): add(str(key), value[key]) for key in value.keys()}
+        if name in leaves:
+            raise ValueError(f"two parts of an item have the name {name}: give a dict with other names")
+        leaves[name] = value
+        return name
+
+    if isinstance(item, tuple) or (isinstance(item, list) and batches):
+        if not 1 <= len(item) <= len(NAMES):
+            raise ValueError(f"an item is an array, (x, y), (x, y, weight) or a dict, not {len(item)} things")
+        layout: Any = tuple(add(name, value) for name, value in zip(NAMES, item))
+        return (layout[0] if len(layout) == 1 else layout), leaves
+    return add("image", item), leaves
+
+
+def as_memory(value: Any) -> tuple[str, tuple[int, ...] | None, Any]:
+    """dtype, shape and an array, or for strings bytes and None."""
+    from ._arrays import LEAT_NAMES, optional
+
+    if isinstance(value, (str, bytes, bytearray)):
+        return "bytes", None, value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
+    numpy = optional("numpy")
+    if numpy is None:
+        raise ImportError("from_python() needs NumPy for arrays: pip install numpy")
+    if hasattr(value, "detach"):  # torch
+        value = value.detach().cpu()
+    if hasattr(value, "numpy") and not isinstance(value, numpy.ndarray):
+        value = value.numpy()
+    if isinstance(value, float):
+        value = numpy.float32(value)
+    array = numpy.asarray(value)
+    dtype = LEAT_NAMES.get(array.dtype.name)
+    if dtype is None:
+        raise TypeError(f"values of type {array.dtype} are not known to leat: convert them, e.g. to float32 or int64")
+    return dtype, array.shape, array
+
+
+class Shared:
+    """Memory that the parent sees too. It grows, and never shrinks."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.size = 0
+        self.map: mmap.mmap | None = None
+
+    def need(self, size: int) -> mmap.mmap:
+        if self.map is None or size > self.size:
+            self.size = max(size, 2 * self.size, 1 << 16)
+            os.ftruncate(self.fd, self.size)
+            self.map = mmap.mmap(self.fd, self.size)
+        return self.map
+
+
+class Worker:
+    def __init__(self, fd: int, shared: int, dataset: Any, rows: int) -> None:
+        self.fd, self.dataset, self.rows = fd, dataset, rows  # rows 0 = items are samples, else batches of so many
+        self.shared = Shared(shared)
+
+    def look(self, i: int) -> tuple[Any, ...]:
+        layout, leaves = flatten(self.dataset[i], self.rows != 0)
+        return "look", layout, [(name, *as_memory(value)[:2]) for name, value in leaves.items()]
+
+    def item(self, i: int) -> tuple[Any, ...]:
+        _, leaves = flatten(self.dataset[i], self.rows != 0)
+        found = [as_memory(value) for value in leaves.values()]
+        places, at, n = [], 0, 0
+        for _, shape, value in found:
+            size = len(value) if shape is None else value.nbytes
+            if self.rows and shape:
+                n = shape[0]
+                if n > self.rows:
+                    raise ValueError(f"batch {i} has {n} samples, the others have at most {self.rows}")
+                size = value.nbytes // max(n, 1) * self.rows
+                shape = (self.rows, *shape[1:])
+            places.append((at, size, (size,) if shape is None else shape))
+            at += (size + ALIGN - 1) // ALIGN * ALIGN
+        memory = self.shared.need(at + 8)
+        for (offset, _, _), (_, shape, value) in zip(places, found):
+            if shape is None:
+                memory[offset:offset + len(value)] = value
+            elif value.nbytes:
+                numpy = sys.modules["numpy"]
+                room = numpy.frombuffer(memory, value.dtype.newbyteorder("="), value.size, offset)
+                numpy.copyto(room.reshape(value.shape), value)
+        if self.rows:
+            memory[at:at + 8] = struct.pack("<q", n)
+            places.append((at, 8, ()))
+        return "item", places
+
+    def answer(self, request: tuple[str, int]) -> tuple[Any, ...]:
+        try:
+            return self.look(request[1]) if request[0] == "look" else self.item(request[1])
+        except Exception as error:
+            kept: bytes | None
+            try:
+                kept = pickle.dumps(error)
+            except Exception:
+                kept = None
+            return "error", type(error).__name__, str(error), traceback.format_exc(), kept
+
+
+def send(fd: int, message: object) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    data = struct.pack("<Q", len(data)) + data
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def receive(fd: int) -> Any:
+    def exactly(n: int) -> bytes:
+        data = b""
+        while len(data) < n:
+            more = os.read(fd, min(n - len(data), 1 << 20))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    return pickle.loads(exactly(struct.unpack("<Q", exactly(8))[0]))
+
+
+def watch_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
+
+
+def main(fd: int, shared: int, parent: int) -> None:
+    """Runs until the parent closes its end, or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
+    try:
+        path, pickled, rows = receive(fd)
+        sys.path[:] = path
+        try:
+            worker = Worker(fd, shared, pickle.loads(pickled), rows)
+        except Exception as error:
+            send(fd, ("error", type(error).__name__, str(error), traceback.format_exc(), None))
+            return
+        send(fd, ("ready",))
+        while True:
+            send(fd, worker.answer(receive(fd)))
+    except (EOFError, OSError):
+        pass
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # no waiting for what the dataset may have started

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package itself: methods come from the table, types are right, importing is quick, NumPy is optional."""
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import leat
+import pytest
+from leat._bind import quote, split_text, split_words
+from leat._ops import OPS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_methods_are_those_of_the_table(command):
+    done = subprocess.run([sys.executable, ROOT / "scripts/python_ops.py"], capture_output=True, text=True,
+                          env={**os.environ, "LEAT": command})
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, op in OPS.items():
+        if op.kind != "source":
+            assert getattr(leat.Dataset, name).__doc__
+
+
+def test_version(command):
+    assert subprocess.run([command, "--version"], capture_output=True, text=True).stdout.split()[-1] == leat.__version__
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda ds: ds.resize(hieght=3), TypeError, "resize.. has no argument 'hieght'; did you mean 'height'"),
+    (lambda ds: ds.resize("a"), TypeError, "height must be a whole number, not str 'a'"),
+    (lambda ds: ds.resize(2.5), TypeError, "height must be a whole number, not float"),
+    (lambda ds: ds.resize(True), TypeError, "height"),
+    (lambda ds: ds.resize(), TypeError, "needs height"),
+    (lambda ds: ds.resize(3, 3, 3, 3, 3), TypeError, "takes 2 arguments"),
+    (lambda ds: ds.resize(3, height=4), TypeError, "twice"),
+    (lambda ds: ds.resize(3, method="aera"), ValueError, "did you mean 'area'"),
+    (lambda ds: ds.resize(-1), ValueError, "between 1 and"),
+    (lambda ds: ds.batch(0), ValueError, "between"),
+    (lambda ds: ds.shuffle(reshuffle="yes"), TypeError, "True or False"),
+    (lambda ds: ds.cast(7), TypeError, "a type such as"),
+    (lambda ds: ds.random_brightness("much").batch(2).length, leat.TextError, "must be a number"),
+    (lambda ds: ds.rezise(3), AttributeError, "did you mean 'resize'"),
+    (lambda ds: ds.configure(thread=3), TypeError, "did you mean 'threads'"),
+    (lambda ds: ds.configure(threads="3"), TypeError, "threads must be int"),
+    (lambda ds: ds.normalize("imagnet"), ValueError, "did you mean 'imagenet'"),
+    (lambda ds: ds.normalize("fit", mean=3), TypeError, "finds mean itself"),
+    (lambda ds: ds.as_tuple(), TypeError, "names of fields"),
+    (lambda ds: ds.state(-1), ValueError, "from 0"),
+    (lambda ds: ds.show(0), ValueError, "from 1 to"),
+    (lambda ds: ds.filter(callback="x"), TypeError, "function itself"),
+    (lambda ds: leat.from_directry("x"), AttributeError, "did you mean 'from_directory'"),
+    (lambda ds: leat.from_directory(3), TypeError, "path"),
+    (lambda ds: leat.from_directory("x", labels="dirs"), ValueError, "did you mean 'dir'"),
+    (lambda ds: leat.from_tfrecord([]), TypeError, "a path"),
+    (lambda ds: leat.from_npy(), TypeError, "needs a file"),
+    (lambda ds: leat.from_directory("a\0b"), ValueError, "NUL"),
+])
+def test_wrong_arguments(call, error, words):
+    with pytest.raises(error, match=words):
+        call(leat.synthetic(10, 8, 8))
+
+
+def test_arguments_become_text():
+    ds = leat.synthetic(10, 8, 8)
+
+    def last(made) -> str:
+        return made.operations[-1]
+
+    import numpy
+
+    assert last(ds.resize(224)) == "resize height=224"
+    assert last(ds.resize(numpy.int64(4), width=5, method=None)) == "resize height=4 width=5"
+    assert last(ds.random_resized_crop(8, scale=(0.5, 1))) == "random_resized_crop height=8 scale=0.5,1"
+    assert last(ds.cast(numpy.float32, scale=1 / 255)) == f"cast dtype=float32 scale={1 / 255!r}"
+    assert last(ds.cast(numpy.dtype("f2"), field="label")) == "cast field=label dtype=float16"
+    assert last(ds.reshape(4, 16, 3)) == "reshape 4 16 3"
+    assert last(ds.reshape((4, 16, 3), field="image")) == "reshape field=image 4 16 3"
+    assert last(ds.select("image", "label")) == "select image label"
+    assert last(ds.shard(1, 4)) == last(ds.shard("1/4")) == "shard part=1/4"
+    assert last(ds.batch(4, drop_remainder=True)) == "batch size=4 drop_remainder=true"
+    assert last(ds.parse("x:float[8]", from_="record")) == "parse x:float[8] from=record"
+    assert "random_flip_left_right" in inspect.getsource(leat.Dataset) and ds.batch(3).batch_size == 3
+
+
+def test_quoting():
+    for value in ("", "a", "a b", "a'b", 'a"b', "'\"'\"", "x|y", "k=v", "ü", '"', "\n"):
+        assert split_words(f"op {quote(value)} key={quote(value)}")[1:] == [("", value), ("key", value)]
+        assert len(split_text(f"a {quote(value)} | b")) == 2
+
+
+def test_import_is_quick(run):
+    said = run("import time; a = time.perf_counter(); import leat; print(time.perf_counter() - a);"
+               "import sys; assert 'numpy' not in sys.modules")
+    assert float(said) < 1  # bench/python/imports.py measures it; here the machine may be busy
+
+
+def test_without_numpy(run):
+    said = run("""
+import sys
+sys.modules["numpy"] = None
+import leat
+ds = leat.synthetic(10, 4, 4).shuffle(seed=1).batch(4)
+images, labels = next(iter(ds))
+print(type(images).__name__, images.shape, memoryview(labels).tolist())
+batch = next(iter(leat.from_arrays({"x": [1, 2, 3], "y": [0.5, 1, 2], "name": ["a", "bb", ""]}).batch(3)))
+print(memoryview(batch["x"]).tolist(), memoryview(batch["y"]).tolist(), batch["name"].tolist())
+print(leat.from_generator([(1, 2.5), (2, 3.5)]).batch(2).samples, leat.synthetic(10, 4, 4).statistics().samples)
+print(memoryview(ds[2][0]).shape)
+""")
+    assert "Tensor (4, 4, 4, 3)" in said and "[1, 2, 3] [0.5, 1.0, 2.0] [b'a', b'bb', b'']" in said and "2 10" in said
+
+
+def test_only_the_entry_is_exported():
+    extension = next(Path(leat.__file__).parent.glob("_leat*.so"))
+    done = subprocess.run(["nm", "-D", "--defined-only", extension], capture_output=True, text=True, check=True)
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == ["PyInit__leat"]
+
+
+@pytest.mark.parametrize("first", ["leat", "PIL.Image"])
+def test_codecs_of_others_in_one_process(run, pictures, first):
+    """Pillow has its own libjpeg and libpng: both decode, in either order of importing."""
+    said = run(f"""
+import {first}
+import leat, PIL.Image, numpy, pathlib
+folder = pathlib.Path({str(pictures)!r})
+ds = leat.from_directory(folder).resize(8, 8, method="bilinear", flavour="pil").batch(24)
+for _ in range(2):
+    images, labels = next(iter(ds))
+    paths = sorted(path for path in folder.rglob("*.*"))
+    for path, image in zip(paths, images):
+        other = numpy.asarray(PIL.Image.open(path).convert("RGB").resize((8, 8), PIL.Image.BILINEAR))
+        assert abs(other.astype(int) - image).max() <= (0 if path.suffix == ".png" else 2), path
+print("equal")
+""")
+    assert said.strip() == "equal"
+
+
+def test_statistics(pictures):
+    import numpy
+
+    ds = leat.from_directory(pictures)
+    found = ds.resize(8, 8).statistics()
+    images = numpy.concatenate([images for images, _ in ds.resize(8, 8).batch(24)]).astype("f8")
+    assert numpy.allclose(found.mean, images.mean((0, 1, 2))) and numpy.allclose(found.std, images.std((0, 1, 2)))
+    assert found.class_counts == {0: 8, 1: 8, 2: 8} and found.samples == 24
+    assert found.height == (20, 31.5, 43) and found.width == (27, 38.5, 50)
+    assert ds.statistics().samples == 24  # pictures of different sizes
+    fitted = numpy.concatenate([images for images, _ in ds.resize(8, 8).normalize("fit").batch(24)])
+    assert numpy.allclose(fitted.mean((0, 1, 2)), 0, atol=1e-4) and numpy.allclose(fitted.std((0, 1, 2)), 1, atol=1e-3)
+    planar = ds.resize(8, 8).cast("f32", layout="nchw").statistics()
+    assert numpy.allclose(planar.mean, found.mean)
+    assert ds.shuffle().resize(4, 4).batch(3).class_weights() == {0: 1, 1: 1, 2: 1}
+    weights = leat.from_arrays((numpy.zeros((4, 2)), [0, 0, 0, 5])).class_weights()
+    assert weights == {0: pytest.approx(4 / 6), 5: 2}
+    with pytest.raises(leat.ArgumentError, match="max_samples"):
+        leat.synthetic(10).repeat().statistics()
+    assert leat.synthetic(10).repeat().statistics(max_samples=20).samples >= 20
+    with pytest.raises(leat.ArgumentError, match="no field"):
+        ds.resize(8, 8).statistics("imag")
+
+
+def test_contact_sheet(pictures, tmp_path):
+    sheet = leat.from_directory(pictures).resize(16, 16).random_flip_left_right().batch(4).show(2, versions=3, size=40)
+    assert sheet._repr_png_().startswith(b"\x89PNG") and sheet.rows == 2 and "2 samples" in repr(sheet)
+    sheet.save(tmp_path / "sheet.png")
+    assert (tmp_path / "sheet.png").stat().st_size == len(sheet.png)
+
+
+def test_printing(pictures):
+    ds = leat.from_directory(pictures).shuffle(seed=3).resize(8, 8).batch(4)
+    assert "24 images in 3 classes" in str(ds) and "shuffle of all" in str(ds)
+    assert repr(ds).startswith("<leat.Dataset folder ") and "(seed 0)" in repr(ds)
+    assert "cannot be opened" in str(leat.from_directory("/nowhere"))
+
+
+def test_types():
+    """mypy --strict, over the package and over a use of it."""
+    folder = ROOT / "build/venv-mypy"
+    tool = folder / "bin/mypy"
+    if not tool.exists():
+        made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True)
+        done = made.returncode == 0 and subprocess.run(
+            [folder / "bin/pip", "install", "-q", "--timeout", "5", "--retries", "1", "mypy"], capture_output=True,
+            text=True)
+        if not done or done.returncode != 0:
+            pytest.skip("no package index can be reached: mypy is not here")
+    use = ROOT / "tests/python/typed_use.py"
+    done = subprocess.run([tool, "--strict", "--python-version", "3.11", "--cache-dir", ROOT / "build/mypy", "-p",
+                           "leat", "--no-error-summary"], capture_output=True, text=True, cwd=ROOT / "python")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run([tool, "--strict", "--python-version", "3.11", "--cache-dir", ROOT / "build/mypy", use],
+                          capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "python")})
+    wrong = re.findall(r"typed_use.py:(\d+): error", done.stdout)
+    marked = [str(number) for number, line in enumerate(use.read_text().splitlines(), 1) if "# wrong" in line]
+    assert wrong == marked, done.stdout
