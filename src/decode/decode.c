@@ -229,7 +229,12 @@ static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const 
         return rc;
     }
     d->ops = codecs[codec];
-    const int checked = check_size(&d->job, err);
+    int checked = check_size(&d->job, err);
+    if (checked == 0 && d->job.options.indices && d->job.info.channels != 1)
+        checked =
+            leat__fail(err, LEAT_ERR_UNSUPPORTED,
+                       "%s: palette=index wants a gray picture or a PNG with a palette, this one has colours",
+                       leat__codec_name(codec));
     if (checked < 0) {
         leat_error ignored;
         close_picture(d, false, &ignored);

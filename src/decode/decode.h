@@ -15,6 +15,8 @@
  *                    channels. Files of 8 bits are then widened by 257, so that a mixed folder is of one type
  *   CMYK             r = k c / 255 with an Adobe marker, else (255 - k)(255 - c) / 255
  *   animations       the first frame, on a canvas of zeros
+ *   options.indices  what a PNG with a palette stores, and gray pictures as they are: the numbers of classes that masks
+ *                    hold. Colours without a palette, and palettes of other formats, are refused
  *
  * Damage is an error (LEAT_ERR_DECODE), never a warning and a gray area; a file that ends before its own end
  * mark is damaged. What a valid file needs and a codec lacks is LEAT_ERR_UNSUPPORTED. Messages are one line
@@ -50,6 +52,7 @@ typedef struct leat__decode_options { /* zeroed = defaults                      
     bool fast;                        /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
     bool deep;                        /* rows of u16, two bytes a channel; default off             */
     bool reference;                   /* JPEG: by libjpeg-turbo alone, to compare with; default off */
+    bool indices;                     /* one channel: a PNG's palette is left alone; default off   */
     uint64_t pixels_max;              /* 0 = LEAT_DECODE_PIXELS_MAX                                */
     int side_max;                     /* 0 = LEAT_DECODE_SIDE_MAX                                  */
     int scans_max;                    /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */

@@ -6,7 +6,7 @@
  * libpng unfilters, unpacks, drops the low byte of 16 unless all are wanted, and turns a transparent colour into
  * alpha when alpha is wanted; palettes and channels are ours. Chunks that do not say what the pixels are (profiles,
  * text, gamma, EXIF) are skipped unread, so that none of them can inflate into anything. An index past
- * the end of the palette is black. libpng's warnings pass (they are about ancillary chunks and surplus
+ * the end of the palette is black; whoever wants indices gets them all. libpng's warnings pass (they are about ancillary chunks and surplus
  * data); a wrong checksum of a chunk that matters, a missing end chunk and too little data are errors. */
 #include "decode/codec.h"
 
@@ -118,9 +118,9 @@ static void begin_step(png_state *s) {
     png_read_info(s->png, s->info);
 
     const int colour = png_get_color_type(s->png, s->info), bits = png_get_bit_depth(s->png, s->info);
-    s->indexed = colour == PNG_COLOR_TYPE_PALETTE;
-    if (s->indexed) {
-        fill_table(s);
+    s->indexed = colour == PNG_COLOR_TYPE_PALETTE && !job->options.indices;
+    if (s->indexed) fill_table(s);
+    if (colour == PNG_COLOR_TYPE_PALETTE) {
         png_set_packing(s->png);
     } else {
         if (bits < 8) png_set_expand_gray_1_2_4_to_8(s->png);
@@ -208,7 +208,10 @@ static int header(void *state, leat__decode_job *job, leat_error *err) {
     case PNG_COLOR_TYPE_GRAY_ALPHA: job->info.stored_channels = 2, job->info.channels = 4; break;
     case PNG_COLOR_TYPE_RGB_ALPHA: job->info.stored_channels = 4, job->info.channels = 4; break;
     /* As TensorFlow: a palette with transparency is RGBA, one transparent colour does not make it so. */
-    case PNG_COLOR_TYPE_PALETTE: job->info.stored_channels = job->info.channels = transparent ? 4 : 3; break;
+    case PNG_COLOR_TYPE_PALETTE:
+        job->info.stored_channels = job->info.channels = transparent ? 4 : 3;
+        if (job->options.indices) job->info.channels = 1;
+        break;
     case PNG_COLOR_TYPE_RGB: job->info.stored_channels = 3, job->info.channels = 3; break;
     default: return leat__fail(err, LEAT_ERR_DECODE, "png: colour type %d is none", ihdr[17]);
     }

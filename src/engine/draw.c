@@ -16,30 +16,57 @@ leat__drawing leat__drawing_at(const leat__draw_key *key, const leat__image_op *
                        .width = width,
                        .channels = channels,
                        .dtype = dtype,
-                       .params = key->params,
-                       .op = op};
+                       .params = op->quiet ? NULL : key->params,
+                       .op = op,
+                       .values = key->values,
+                       .bucket = key->bucket};
     d.rng.draw = op->first_draw;
     return d;
+}
+
+int leat__draw_meet(const leat__draw_key *key, const leat__image_op *op, int height, int width,
+                    leat_error *err) {
+    if (!op->field || !key->met) return 0;
+    leat__met *met = &key->met[op->meeting];
+    if (met->field && met->field != op->field && (met->height != height || met->width != width))
+        return leat__fail(
+            err, LEAT_ERR_SHAPE,
+            "%s: %s is %dx%d and %s is %dx%d (height x width): pictures that move together must have "
+            "one size here, resize them before",
+            op->name, met->field, met->height, met->width, op->field, height, width);
+    *met = (leat__met){.field = op->field, .height = height, .width = width};
+    return 0;
 }
 
 int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__draw_key *key, int height,
                     int width, leat_error *err) {
     leat__drawing d = leat__drawing_at(key, &plan->crop.op, height, width, 0, 0);
+    LEAT_TRY(leat__draw_meet(key, &plan->crop.op, height, width, err));
     return plan->crop.draw(&plan->crop.op, &d, box, err);
 }
 
-static void draw_flips(leat__pass *pass, const leat__pass_plan *plan, const leat__draw_key *key) {
+static void draw_flips(leat__pass *pass, leat__turns *turns, const leat__pass_plan *plan,
+                       const leat__draw_key *key) {
     for (int i = 0; i < plan->n_flips; i++) {
         const leat__flip *flip = &plan->flip[i];
         leat__drawing d = leat__drawing_at(key, &flip->op, pass->height, pass->width, 0, 0);
         const bool turn = leat__draw_chance(&d, flip->probability);
         leat__params_add(&d, "flip", turn);
+        turns->turn[turns->n].x = turn && flip->x;
+        turns->turn[turns->n++].y = turn && flip->y;
         pass->flip_x ^= turn && flip->x;
         pass->flip_y ^= turn && flip->y;
     }
 }
 
-int leat__draw_pass(leat__pass *pass, leat__warp *warp, const leat__pass_plan *plan,
+/* The same movement for the numbers of classes: nothing between two values, no points. */
+static void become_mask(const leat__image_op *op, leat__warp *warp, leat__pass *pass) {
+    warp->order = 0;
+    for (int c = 0; c < 4; c++) warp->value[c] = op->mask_fill;
+    pass->n_points = pass->n_tables = 0;
+}
+
+int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__turns *turns, const leat__pass_plan *plan,
                     const leat__draw_key *key, const leat__rows *rows, leat_error *err) {
     int height = rows->height, width = rows->width, dtype = rows->dtype;
     pass->resample = plan->resample;
@@ -48,6 +75,7 @@ int leat__draw_pass(leat__pass *pass, leat__warp *warp, const leat__pass_plan *p
     pass->n_points = pass->n_tables = 0;
     pass->dtype = plan->dtype;
     pass->nchw = plan->nchw;
+    turns->n = 0;
     if (plan->resample != LEAT_RESAMPLE_NONE) {
         leat__drawing d = leat__drawing_at(key, &plan->size.op, height, width, rows->channels, dtype);
         height = plan->height, width = plan->width;
@@ -57,8 +85,12 @@ int leat__draw_pass(leat__pass *pass, leat__warp *warp, const leat__pass_plan *p
     if (plan->warp.draw) {
         leat__drawing d = leat__drawing_at(key, &plan->warp.op, height, width, rows->channels, dtype);
         *warp = (leat__warp){0};
+        LEAT_TRY(leat__draw_meet(key, &plan->warp.op, height, width, err));
         LEAT_TRY(plan->warp.draw(&plan->warp.op, &d, warp, pass, err));
+        if (plan->warp.op.mask) become_mask(&plan->warp.op, warp, pass);
         pass->warp = warp;
+        turns->turn[turns->n].x = pass->flip_x;
+        turns->turn[turns->n++].y = pass->flip_y;
         if (plan->warp.height) height = plan->warp.height;
         if (plan->warp.width) width = plan->warp.width;
         if (plan->warp.order > 0) dtype = LEAT_DTYPE_F32;
@@ -66,7 +98,7 @@ int leat__draw_pass(leat__pass *pass, leat__warp *warp, const leat__pass_plan *p
     }
     pass->height = height;
     pass->width = width;
-    draw_flips(pass, plan, key);
+    draw_flips(pass, turns, plan, key);
     for (int i = 0; i < plan->n_points; i++) {
         const leat__point_plan *point = &plan->point[i];
         leat__drawing d = leat__drawing_at(key, &point->op, height, width, rows->channels, dtype);

@@ -96,7 +96,7 @@ static int run_text(leat__inner *inner, const leat__use *around, leat_error *err
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                    "a text inside of %s begins with a source, such as folder or tfrecord",
                                    around->op->name);
-        LEAT_TRY(use->op->plan(planner, use, err));
+        LEAT_TRY(leat__plan_use(planner, use, err));
         for (int k = n_steps; k < plan->n_steps; k++) LEAT_TRY(check_step(&plan->step[k], use, around, err));
     }
     if (plan->stream)

@@ -126,18 +126,10 @@ static void tv_matrix(double m[6], double angle, double tx, double ty, double sc
     m[5] += cy;
 }
 
-static int run_random_affine(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
-                             const leat__picture *in, void *out, leat_error *err) {
-    const tv_plan *plan = op->more;
-    double m[6];
-    uint8_t fill[4];
-    (void)tools;
-    if (in->channels != 1 && in->channels != 3)
-        return leat__fail(err, LEAT_ERR_SHAPE,
-                          "random_affine takes pictures of 1 or 3 channels, not %d: decode channels=3",
-                          in->channels);
+/* Pillow's matrix from places in the result to those in a picture of this size. */
+static void tv_draw(const tv_plan *plan, leat__drawing *d, int height, int width, double m[6]) {
     const double angle = leat__draw_between(d, plan->degrees[0], plan->degrees[1]);
-    const double far_x = plan->translate[0] * in->width, far_y = plan->translate[1] * in->height;
+    const double far_x = plan->translate[0] * width, far_y = plan->translate[1] * height;
     const double tx = leat__round_even(leat__draw_between(d, -far_x, far_x));
     const double ty = leat__round_even(leat__draw_between(d, -far_y, far_y));
     const double scale = leat__draw_between(d, plan->scale[0], plan->scale[1]);
@@ -149,10 +141,31 @@ static int run_random_affine(const leat__image_op *op, leat__drawing *d, const l
     leat__params_add(d, "scale", scale);
     leat__params_add(d, "shear_x", sx);
     leat__params_add(d, "shear_y", sy);
-    for (int c = 0; c < 4; c++) fill[c] = (uint8_t)plan->sampling.value[c];
-    tv_matrix(m, angle, tx, ty, scale, sx, sy, in->height, in->width);
-    leat__pil_affine(out, in->data, in->height, in->width, in->channels, m, plan->bilinear, fill);
+    tv_matrix(m, angle, tx, ty, scale, sx, sy, height, width);
+}
+
+static int run_random_affine(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
+                             const leat__picture *in, void *out, leat_error *err) {
+    const tv_plan *plan = op->more;
+    double m[6];
+    uint8_t fill[4];
+    (void)tools;
+    if (in->channels != 1 && in->channels != 3)
+        return leat__fail(err, LEAT_ERR_SHAPE,
+                          "random_affine takes pictures of 1 or 3 channels, not %d: decode channels=3",
+                          in->channels);
+    tv_draw(plan, d, in->height, in->width, m);
+    for (int c = 0; c < 4; c++) fill[c] = (uint8_t)(op->mask ? op->mask_fill : plan->sampling.value[c]);
+    leat__pil_affine(out, in->data, in->height, in->width, in->channels, m, plan->bilinear && !op->mask,
+                     fill);
     return 0;
+}
+
+static int map_random_affine(const leat__image_op *op, leat__drawing *d, double m[9], leat_error *err) {
+    double back[9] = {[8] = 1};
+    tv_draw(op->more, d, d->height, d->width, back);
+    if (leat__matrix_invert(m, back)) return 0;
+    return leat__fail(err, LEAT_ERR_SHAPE, "%s leaves nothing of the picture", op->name);
 }
 
 static int plan_random_affine(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -178,7 +191,10 @@ static int plan_random_affine(leat__planner *planner, const leat__use *use, leat
                 use, err, LEAT_ERR_ARGUMENT,
                 "shear must be one number, low,high or x_low,x_high,y_low,y_high, within 90 degrees");
     const leat__picture_plan picture = {.op.more = leat__plan_keep(planner, &plan, sizeof plan, err),
-                                        .run = run_random_affine};
+                                        .moves = true,
+                                        .takes = LEAT_PICTURES_U8,
+                                        .run = run_random_affine,
+                                        .map = map_random_affine};
     return picture.op.more ? leat__plan_add_picture(planner, use, at, &picture, err) : LEAT_ERR_MEMORY;
 }
 

@@ -228,8 +228,8 @@ static int add_composite(leat__planner *planner, const leat__use *use, composite
         plan.fill[c] = (uint8_t)x;
     }
     plan.bilinear = leat__use_arg(use, "interpolation")->i == 1;
-    const leat__picture_plan picture = {.op.more = leat__plan_keep(planner, &plan, sizeof plan, err),
-                                        .run = run};
+    const leat__picture_plan picture = {
+        .op.more = leat__plan_keep(planner, &plan, sizeof plan, err), .moves = true, .run = run};
     return picture.op.more ? leat__plan_add_picture(planner, use, at, &picture, err) : LEAT_ERR_MEMORY;
 }
 

@@ -53,6 +53,7 @@ int leat__plan_cache(leat__planner *planner, const leat__use *use, leat_error *e
                                "what %s draws would stay the same in every epoch: write cache before it, or "
                                "cache freeze=true if that is what you want",
                                drawn);
+    LEAT_TRY(leat__follow_keep(planner, use, err));
     *caching = (leat__caching){.wanted = true,
                                .freeze = freeze && drawn,
                                .step = plan->n_steps,
@@ -65,7 +66,7 @@ int leat__plan_cache(leat__planner *planner, const leat__use *use, leat_error *e
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "the path is empty: leave it out to keep samples in memory");
     for (int i = 0; i < planner->n_fields; i++) {
-        if (!planner->live[i]) continue;
+        if (!planner->live[i] && !planner->field[i].trail_of) continue;
         const leat_field *info = &planner->field[i].info;
         leat__bundle_field *field = &caching->field[caching->n_fields];
         leat__plan_close_pass(planner, i); /* it must lie in memory here */
@@ -75,7 +76,7 @@ int leat__plan_cache(leat__planner *planner, const leat__use *use, leat_error *e
         snprintf(caching->name[caching->n_fields], sizeof caching->name[0], "%s", info->name);
         caching->n_fields++;
     }
-    return 0;
+    return leat__follow_resume(planner, use, err);
 }
 
 /* ------------------------------------------------------------------------------------------- finish */

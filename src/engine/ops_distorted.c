@@ -15,6 +15,35 @@ static double width_for(double height, float ratio) {
     return leat__round_even((double)((float)height * ratio));
 }
 
+typedef struct objects { /* boxes of which one must be covered */
+    int value;
+    const leat__follow_plan *plan;
+} objects;
+
+/* Whether the part has enough of an object; without objects the whole picture is one. Their corners are cut to whole
+ * pixels, as TensorFlow does it, and those of less than a pixel do not count. */
+static bool covers(const leat__image_op *op, const leat__drawing *d, const leat__box *box) {
+    const objects *all = op->more;
+    const leat__value *value = all ? &d->values[all->value] : NULL;
+    const size_t n = value ? value->bytes / leat_dtype_size(value->dtype) / 4 : 0;
+    const float least = (float)op->arg[5];
+    if (n == 0)
+        return (float)((double)box->width * box->height) / (float)((double)d->width * d->height) >= least;
+    for (size_t i = 0; i < n; i++) {
+        double b[4];
+        leat__follow_read_box(all->plan, value, i, d->height, d->width, b);
+        for (int k = 0; k < 4; k++)
+            b[k] = (double)(int)(b[k] > 0 ? LEAT_MIN(b[k], (double)(k % 2 ? d->height : d->width)) : 0);
+        const double area = (b[2] - b[0]) * (b[3] - b[1]);
+        const double wide = LEAT_MIN(b[2], (double)box->x + box->width) - LEAT_MAX(b[0], (double)box->x);
+        const double tall = LEAT_MIN(b[3], (double)box->y + box->height) - LEAT_MAX(b[1], (double)box->y);
+        if (!(b[2] > b[0] && area >= 1)) continue;
+        const double shared = wide > 0 && tall > 0 ? wide * tall : 0;
+        if ((float)shared / (float)area >= least) return true;
+    }
+    return false;
+}
+
 static bool try_box(const leat__image_op *op, leat__drawing *d, leat__box *box) {
     const float low = (float)op->arg[2], high = (float)op->arg[3];
     const float unit = (float)(leat__rng_u64(&d->rng) >> 40) * 0x1p-24f;
@@ -48,7 +77,7 @@ static bool try_box(const leat__image_op *op, leat__drawing *d, leat__box *box) 
     *box = (leat__box){.width = (int)width, .height = (int)height};
     if (box->height < d->height) box->y = (int)leat__rng_below(&d->rng, (uint64_t)(d->height - box->height));
     if (box->width < d->width) box->x = (int)leat__rng_below(&d->rng, (uint64_t)(d->width - box->width));
-    return area / (float)((double)d->width * d->height) >= (float)op->arg[5];
+    return covers(op, d, box);
 }
 
 /* arg: area from, to, ratio from, to, attempts, share of the picture that must be covered. */
@@ -81,6 +110,13 @@ static int plan_distorted(leat__planner *planner, const leat__use *use, leat_err
     crop.op.arg[4] = (double)leat__use_arg(use, "attempts")->i;
     crop.op.arg[5] = leat__use_arg(use, "covered")->x;
     leat__plan_read_size(use, &height, &width);
+    if (leat__use_arg(use, "box_field")->given) {
+        objects all;
+        LEAT_TRY(leat__plan_field_find(planner, use, "box_field", &all.value, err));
+        LEAT_TRY(leat__follow_need(planner, use, at, all.value, &all.plan, err));
+        crop.op.more = leat__plan_keep(planner, &all, sizeof all, err);
+        if (!crop.op.more) return LEAT_ERR_MEMORY;
+    }
     const bool antialias = leat__use_arg(use, "antialias")->i != 0;
     LEAT_TRY(leat__plan_read_method(planner, use, at, false, antialias, &resample, err));
     LEAT_TRY(leat__plan_add_crop(planner, use, at, &crop, err));
@@ -120,7 +156,12 @@ const leat__op leat__ops_distorted[] = {
               .fallback = "0.1",
               .max = 1,
               .named = true,
-              .help = "least share of the picture, as min_object_covered"},
+              .help = "least share of the picture, or of one of its boxes, as min_object_covered"},
+             {.name = "box_field",
+              .kind = LEAT_ARG_FIELD,
+              .fallback = "",
+              .named = true,
+              .help = "boxes of which at least one is covered; without it the whole picture"},
              LEAT_ARG_TF_METHOD,
              LEAT_ARG_ANTIALIAS,
              LEAT_ARG_FIELD_NAMED}},

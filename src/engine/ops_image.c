@@ -13,9 +13,14 @@ static int plan_decode(leat__planner *planner, const leat__use *use, leat_error 
                                leat_dtype_name(info->dtype));
     leat__decode_options options = {.channels = (int)leat__use_arg(use, "channels")->i,
                                     .orient = leat__use_arg(use, "orient")->i != 0,
-                                    .deep = leat__use_arg(use, "depth")->i == 1};
+                                    .deep = leat__use_arg(use, "depth")->i == 1,
+                                    .indices = leat__use_arg(use, "palette")->i == 1};
     if (options.channels == 2)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "channels must be 0, 1, 3 or 4");
+    if (options.indices && (options.deep || (leat__use_arg(use, "channels")->given && options.channels != 1)))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "palette=index gives one channel of u8: leave channels and depth out");
+    if (options.indices) options.channels = 1;
     for (int i = 0; i < planner->spec->n_uses; i++)
         if (planner->spec->use[i].op->plan == leat__plan_options)
             options.fast |= leat__use_arg(&planner->spec->use[i], "accuracy")->i != 0;
@@ -39,7 +44,7 @@ static int plan_resize(leat__planner *planner, const leat__use *use, leat_error 
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                "flavour=pil always antialiases: leave antialias out, or take flavour=tf");
     leat__plan_read_size(use, &height, &width);
-    LEAT_TRY(leat__plan_fit_aspect(planner, use, at, height, width, err));
+    LEAT_TRY(leat__plan_fit_aspect(planner, use, at, height, width, NULL, err));
     LEAT_TRY(leat__plan_add_resize(planner, use, at, resample, height, width, err));
     return keras && bytes && leat__resample_gives_f32(resample)
                ? leat__plan_round_to_u8(planner, use, at, err)
@@ -217,7 +222,13 @@ const leat__op leat__ops_image[] = {
               .fallback = "8",
               .words = "8|16",
               .named = true,
-              .help = "16: u16 pixels; files of 8 bits are multiplied by 257"}}},
+              .help = "16: u16 pixels; files of 8 bits are multiplied by 257"},
+             {.name = "palette",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "colour",
+              .words = "colour|index",
+              .named = true,
+              .help = "index: the numbers that a PNG with a palette stores, one channel; for masks"}}},
     {.name = "resize",
      .kind = LEAT_OP_IMAGE,
      .help = "Another size; flavour tf gives f32 (nearest keeps the type), flavour pil is antialiased and "

@@ -139,9 +139,17 @@ static int side_for(int other, int target, int target_other) {
     return side < 1e9f ? (int)side : 1000000000;
 }
 
+/* The size that the picture will have: one for all, or that of its batch's bucket. */
+static void target_of(const leat__image_op *op, const leat__drawing *d, int *height, int *width) {
+    const leat__bucket_sizes *sizes = op->more;
+    *height = sizes ? sizes->height[d->bucket] : (int)op->arg[0];
+    *width = sizes ? sizes->width[d->bucket] : (int)op->arg[1];
+}
+
 static int draw_aspect_part(const leat__image_op *op, leat__drawing *d, leat__box *box, leat_error *err) {
-    const int height = (int)op->arg[0], width = (int)op->arg[1];
+    int height, width;
     (void)err;
+    target_of(op, d, &height, &width);
     box->height = LEAT_MAX(LEAT_MIN(d->height, side_for(d->width, height, width)), 1);
     box->width = LEAT_MAX(LEAT_MIN(d->width, side_for(d->height, width, height)), 1);
     box->y = (d->height - box->height) / 2;
@@ -152,7 +160,8 @@ static int draw_aspect_part(const leat__image_op *op, leat__drawing *d, leat__bo
 /* The same on both sides: an odd pixel is lost, as in Keras. */
 static int draw_aspect_border(const leat__image_op *op, leat__drawing *d, leat__border *border,
                               leat_error *err) {
-    const int height = (int)op->arg[0], width = (int)op->arg[1];
+    int height, width;
+    target_of(op, d, &height, &width);
     const int tall = LEAT_MAX(d->height, side_for(d->width, height, width));
     const int wide = LEAT_MAX(d->width, side_for(d->height, width, height));
     *border = (leat__border){.top = (tall - d->height) / 2, .left = (wide - d->width) / 2};
@@ -163,7 +172,7 @@ static int draw_aspect_border(const leat__image_op *op, leat__drawing *d, leat__
 }
 
 int leat__plan_fit_aspect(leat__planner *planner, const leat__use *use, int at, int height, int width,
-                          leat_error *err) {
+                          const leat__bucket_sizes *sizes, leat_error *err) {
     const bool crop = leat__use_arg(use, "crop_to_aspect_ratio")->i != 0;
     const bool pad = leat__use_arg(use, "pad_to_aspect_ratio")->i != 0;
     if (crop && pad)
@@ -172,11 +181,12 @@ int leat__plan_fit_aspect(leat__planner *planner, const leat__use *use, int at, 
     if (leat__use_arg(use, "fill")->given && !pad)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "fill is for pad_to_aspect_ratio=true");
     if (crop) {
-        const leat__crop_plan part = {.op.arg = {height, width}, .draw = draw_aspect_part};
+        const leat__crop_plan part = {.op = {.arg = {height, width}, .more = sizes},
+                                      .draw = draw_aspect_part};
         return leat__plan_add_crop(planner, use, at, &part, err);
     }
     if (!pad) return 0;
-    leat__pad_plan border = {.op.arg = {height, width}, .draw = draw_aspect_border};
+    leat__pad_plan border = {.op = {.arg = {height, width}, .more = sizes}, .draw = draw_aspect_border};
     LEAT_TRY(leat__plan_read_fill(planner, use, at, border.op.arg + 2, err));
     return leat__plan_add_pad(planner, use, at, &border, err);
 }
@@ -196,23 +206,49 @@ int leat__plan_round_to_u8(leat__planner *planner, const leat__use *use, int at,
     return leat__plan_add_point(planner, use, at, &point, err);
 }
 
+static void fill_with(void *out, int dtype, size_t n, float value) {
+    if (value == 0 || dtype == LEAT_DTYPE_U8) {
+        memset(out, (uint8_t)value, n * leat_dtype_size(dtype));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (dtype == LEAT_DTYPE_U16) ((uint16_t *)out)[i] = (uint16_t)value;
+        else ((float *)out)[i] = value;
+    }
+}
+
 /* tf.image.resize_with_pad: the largest size that fits, in the middle of zeros. */
+typedef struct fitted {
+    int top, left, rows, columns;
+} fitted;
+
+static int fit(const leat__image_op *op, int in_height, int in_width, fitted *out, leat_error *err) {
+    const int height = (int)op->arg[0], width = (int)op->arg[1];
+    const float tall = (float)in_height / (float)height, wide = (float)in_width / (float)width;
+    const float ratio = LEAT_MAX(tall, wide);
+    const float inner_height = (float)in_height / ratio, inner_width = (float)in_width / ratio;
+    *out = (fitted){.top = (int)(((float)height - inner_height) / 2),
+                    .left = (int)(((float)width - inner_width) / 2),
+                    .rows = LEAT_MIN((int)inner_height, height),
+                    .columns = LEAT_MIN((int)inner_width, width)};
+    if (out->rows >= 1 && out->columns >= 1) return 0;
+    return leat__fail(err, LEAT_ERR_SHAPE,
+                      "a picture of %dx%d has no pixel left when it is fitted into %dx%d", in_height,
+                      in_width, height, width);
+}
+
 static int run_with_pad(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
                         const leat__picture *in, void *out, leat_error *err) {
     const int height = (int)op->arg[0], width = (int)op->arg[1];
-    const float tall = (float)in->height / (float)height, wide = (float)in->width / (float)width;
-    const float ratio = LEAT_MAX(tall, wide);
-    const float inner_height = (float)in->height / ratio, inner_width = (float)in->width / ratio;
-    const int rows = LEAT_MIN((int)inner_height, height), columns = LEAT_MIN((int)inner_width, width);
-    if (rows < 1 || columns < 1)
-        return leat__fail(err, LEAT_ERR_SHAPE,
-                          "a picture of %dx%d has no pixel left when it is fitted into %dx%d", in->height,
-                          in->width, height, width);
-    const int top = (int)(((float)height - inner_height) / 2), left = (int)(((float)width - inner_width) / 2);
-    leat__pass pass = {.resample = (leat__resample)(int)op->arg[2], .height = rows, .width = columns};
+    fitted inside;
+    (void)d;
+    LEAT_TRY(fit(op, in->height, in->width, &inside, err));
+    leat__pass pass = {
+        .resample = (leat__resample)(int)op->arg[2], .height = inside.rows, .width = inside.columns};
+    if (op->mask) pass.resample = leat__plan_nearest(pass.resample, in->dtype);
     pass.dtype = leat__resample_gives_f32(pass.resample) ? LEAT_DTYPE_F32 : in->dtype;
     const size_t pixel = (size_t)in->channels * leat_dtype_size(pass.dtype);
-    const size_t inner = (size_t)columns * pixel, stride = (size_t)width * pixel;
+    const size_t inner = (size_t)inside.columns * pixel, stride = (size_t)width * pixel;
     leat__rows src = {.height = in->height,
                       .width = in->width,
                       .channels = in->channels,
@@ -220,14 +256,30 @@ static int run_with_pad(const leat__image_op *op, leat__drawing *d, const leat__
                       .data = in->data,
                       .stride =
                           (ptrdiff_t)((size_t)in->width * (size_t)in->channels * leat_dtype_size(in->dtype))};
-    (void)d;
     if (!leat__buf_reserve(&tools->buf[0], stride * (size_t)height)) /* the most that any picture takes */
         return leat__fail_memory(err, stride * (size_t)height, "a picture");
     LEAT_TRY(leat__pass_run(&pass, tools->dsp, &src, tools->buf[0].data, tools->scratch, err));
-    memset(out, 0, stride * (size_t)height);
-    uint8_t *place = (uint8_t *)out + (size_t)top * stride + (size_t)left * pixel;
-    for (int y = 0; y < rows; y++)
+    fill_with(out, pass.dtype, (size_t)height * (size_t)width * (size_t)in->channels,
+              op->mask ? op->mask_fill : 0);
+    uint8_t *place = (uint8_t *)out + (size_t)inside.top * stride + (size_t)inside.left * pixel;
+    for (int y = 0; y < inside.rows; y++)
         memcpy(place + (size_t)y * stride, tools->buf[0].data + (size_t)y * inner, inner);
+    return 0;
+}
+
+static int map_with_pad(const leat__image_op *op, leat__drawing *d, double m[9], leat_error *err) {
+    fitted inside;
+    LEAT_TRY(fit(op, d->height, d->width, &inside, err));
+    const double moved[9] = {(double)inside.columns / d->width,
+                             0,
+                             inside.left,
+                             0,
+                             (double)inside.rows / d->height,
+                             inside.top,
+                             0,
+                             0,
+                             1};
+    memcpy(m, moved, sizeof moved);
     return 0;
 }
 
@@ -235,7 +287,7 @@ static int plan_resize_with_pad(leat__planner *planner, const leat__use *use, le
     int at;
     leat__resample resample;
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
-    leat__picture_plan picture = {.run = run_with_pad};
+    leat__picture_plan picture = {.moves = true, .run = run_with_pad, .map = map_with_pad};
     leat__plan_read_size(use, &picture.height, &picture.width);
     const bool antialias = leat__use_arg(use, "antialias")->i != 0;
     LEAT_TRY(leat__plan_read_method(planner, use, at, false, antialias, &resample, err));
@@ -295,8 +347,18 @@ static int run_turn(const leat__image_op *op, leat__drawing *d, const leat__pict
     return 0;
 }
 
+static int map_turn(const leat__image_op *op, leat__drawing *d, double m[9], leat_error *err) {
+    const double left[9] = {0, 1, 0, -1, 0, d->width, 0, 0, 1},
+                 right[9] = {0, -1, d->height, 1, 0, 0, 0, 0, 1}, across[9] = {0, 1, 0, 1, 0, 0, 0, 0, 1};
+    const leat__turn turn = (leat__turn)(int)op->arg[0];
+    (void)err;
+    memcpy(m, turn == LEAT_TURN_LEFT ? left : turn == LEAT_TURN_RIGHT ? right : across, sizeof left);
+    return 0;
+}
+
 static int add_turn(leat__planner *planner, const leat__use *use, int at, leat__turn turn, leat_error *err) {
-    const leat__picture_plan picture = {.op.arg = {turn}, .turned = true, .run = run_turn};
+    const leat__picture_plan picture = {
+        .op.arg = {turn}, .turned = true, .moves = true, .run = run_turn, .map = map_turn};
     return leat__plan_add_picture(planner, use, at, &picture, err);
 }
 

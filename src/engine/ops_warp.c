@@ -42,7 +42,7 @@ int leat__sampling_read(leat__planner *planner, const leat__use *use, int at, co
 
 int leat__sampling_begin(const leat__sampling *sampling, const leat__drawing *d, leat__warp *warp,
                          leat_error *err) {
-    if (sampling->n_values > 1 && sampling->n_values != d->channels)
+    if (sampling->n_values > 1 && sampling->n_values != d->channels && !d->op->mask)
         return leat__fail(err, LEAT_ERR_SHAPE, "%s has %d fill values, the picture has %d channels",
                           d->op->name, sampling->n_values, d->channels);
     warp->rule = sampling->rule;
@@ -234,7 +234,7 @@ static int draw_elastic(const leat__image_op *op, leat__drawing *d, leat__warp *
 }
 
 static int plan_elastic(leat__planner *planner, const leat__use *use, leat_error *err) {
-    leat__warp_plan plan = {.draw = draw_elastic, .n_points = 1};
+    leat__warp_plan plan = {.draw = draw_elastic, .n_points = 1, .elastic = true};
     LEAT_TRY(leat__range_read(use, "factor", 0, 0, 1, plan.op.arg, err));
     LEAT_TRY(leat__range_read(use, "scale", 0, 0, 1, plan.op.arg + 2, err));
     LEAT_TRY(leat__plan_read_range(use, "range", plan.op.arg + 4, err));

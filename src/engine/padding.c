@@ -126,7 +126,7 @@ static int resolve_output(leat__planner *planner, const leat__use *use, leat__ou
             given = shapes->texts[i] + name_n + 1;
     bool differs = field->ragged;
     for (int i = 0; i < field->ndim; i++) differs |= field->shape[i] < 0;
-    if (!given && (!differs || field->dtype == LEAT_DTYPE_BYTES)) return 0;
+    if (!given && (!differs || field->dtype == LEAT_DTYPE_BYTES || out->by_bucket)) return 0;
     if (field->dtype == LEAT_DTYPE_BYTES)
         return leat__plan_fail(use, err, LEAT_ERR_TYPE,
                                "field %s holds bytes, which have no size to fill up: decode it first",

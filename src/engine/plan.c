@@ -37,7 +37,7 @@ int leat__plan_field_find(leat__planner *planner, const leat__use *use, const ch
     for (int i = 0; i < planner->n_fields; i++) {
         if (!planner->live[i] || strcmp(planner->field[i].info.name, name) != 0) continue;
         *out = i;
-        return 0;
+        return leat__follow_settle(planner, use, i, err);
     }
     char all[300] = "";
     const char *known;
@@ -153,6 +153,15 @@ static bool shape_known(const leat_field *field) {
     return true;
 }
 
+static int largest_bucket(const leat__plan *plan, const leat__output *out) {
+    int largest = 0;
+    for (int b = 1; out->by_bucket && b < plan->bucket_sizes.n; b++)
+        if ((int64_t)out->bucket[b].height * out->bucket[b].width >
+            (int64_t)out->bucket[largest].height * out->bucket[largest].width)
+            largest = b;
+    return largest;
+}
+
 static int lay_out_slot(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     size_t total = 0;
@@ -169,8 +178,11 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
                     "it, leave it out with select, or give the source max_bytes=N",
                     out->field.name);
         } else {
+            const int largest = largest_bucket(plan, out);
             for (int k = 0; k < out->field.ndim; k++)
-                if (!leat__mul_size(count, (size_t)(out->padded ? out->most : out->field.shape)[k], &count))
+                if (!leat__mul_size(
+                        count, (size_t)(out->padded ? out->most[k] : leat__output_length(out, largest, k)),
+                        &count))
                     return leat__fail(err, LEAT_ERR_SHAPE, "field %s has too many values", out->field.name);
         }
         if (!leat__mul_size(count, out->item, &out->stride) ||
@@ -178,6 +190,11 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
             !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
             return leat__fail(err, LEAT_ERR_SHAPE, "a batch of field %s has too many bytes", out->field.name);
         out->offset = total - LEAT_ALIGN_UP(bytes, (size_t)4096) - 4096;
+        for (int b = 0; out->by_bucket && b < plan->bucket_sizes.n; b++) { /* none is more than the largest */
+            out->bucket[b].stride = out->item;
+            for (int k = 0; k < out->field.ndim; k++)
+                out->bucket[b].stride *= (size_t)leat__output_length(out, b, k);
+        }
     }
     plan->slot_bytes = total;
     return 0;
@@ -322,6 +339,57 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
+/* Whether a list of names, separated by commas, has this one more than once. */
+static bool is_named_twice(const char *list, const char *name) {
+    const size_t n = strlen(name);
+    int found = 0;
+    for (;;) {
+        const size_t len = strcspn(list, ",");
+        found += len == n && memcmp(list, name, n) == 0;
+        if (!list[len]) return found > 1;
+        list += len + 1;
+    }
+}
+
+/* An operation on samples whose `field` is a list, image,mask, is planned for each of them. Its draws are the same for all:
+ * they depend on its number. */
+static int plan_each(leat__planner *planner, const leat__use *use, int arg, leat_error *err) {
+    char *name = leat__plan_keep(planner, use->arg[arg].text, strlen(use->arg[arg].text) + 1, err);
+    leat__use *each = leat__plan_keep(planner, use, sizeof *use, err);
+    if (!name || !each) return LEAT_ERR_MEMORY;
+    planner->several = true;
+    int rc = 0;
+    for (char *end; name && rc == 0; name = end ? end + 1 : NULL, planner->again = true) {
+        end = strchr(name, ',');
+        if (end) *end = 0;
+        each->arg[arg].text = name;
+        if (is_named_twice(use->arg[arg].text, name))
+            rc = leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", name);
+        else rc = use->op->plan(planner, each, err);
+    }
+    planner->several = planner->again = false;
+    return rc;
+}
+
+static bool is_live(const leat__planner *planner, const char *name) {
+    for (int i = 0; i < planner->n_fields; i++)
+        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) return true;
+    return false;
+}
+
+int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__op *op = use->op;
+    LEAT_TRY(leat__bucket_check(planner, use, err));
+    const bool on_samples = op->kind == LEAT_OP_SAMPLE || op->kind == LEAT_OP_IMAGE;
+    for (int i = 0; on_samples && i < LEAT_ARGS_MAX && op->arg[i].name; i++) {
+        const char *text = use->arg[i].text;
+        if (op->arg[i].kind == LEAT_ARG_FIELD && strcmp(op->arg[i].name, "field") == 0 && strchr(text, ',') &&
+            !is_live(planner, text))
+            return plan_each(planner, use, i, err);
+    }
+    return op->plan(planner, use, err);
+}
+
 static int run_operations(leat__planner *planner, leat_error *err) {
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
@@ -331,7 +399,7 @@ static int run_operations(leat__planner *planner, leat_error *err) {
         if (planner->batched && (use->op->kind == LEAT_OP_SAMPLE || use->op->kind == LEAT_OP_IMAGE))
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                    "works on single samples: write it before batch");
-        LEAT_TRY(use->op->plan(planner, use, err));
+        LEAT_TRY(leat__plan_use(planner, use, err));
     }
     if (!planner->source_known)
         return leat__fail(err, LEAT_ERR_SYNTAX,
@@ -343,13 +411,16 @@ static int build(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(read_options(planner, err));
     LEAT_TRY(run_operations(planner, err));
+    LEAT_TRY(leat__follow_settle(planner, &planner->spec->use[planner->spec->n_uses - 1], -1, err));
+    leat__bucket_resolve(planner);
     LEAT_TRY(choose_outputs(planner, err));
+    LEAT_TRY(leat__bucket_outputs(planner, err));
     LEAT_TRY(leat__padding_resolve(planner, err));
     if (plan->n_outputs == 0) return leat__fail(err, LEAT_ERR_SYNTAX, "no field is left for the batch");
     bool known = true;
     for (int i = 0; i < plan->n_outputs; i++)
-        known &=
-            plan->output[i].field.ragged || plan->output[i].padded || shape_known(&plan->output[i].field);
+        known &= plan->output[i].field.ragged || plan->output[i].padded || plan->output[i].by_bucket ||
+                 shape_known(&plan->output[i].field);
     if (leat__order_length(&plan->order) == 0)
         return leat__fail(err, LEAT_ERR_NOT_FOUND,
                           "no sample is left: %s, and take, skip and shard leave none of them",

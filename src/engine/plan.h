@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/cache.h"
+#include "engine/draw.h"
+#include "engine/follow.h"
 #include "engine/group.h"
 #include "engine/plan_image.h"
 #include "engine/spec.h"
@@ -33,6 +35,8 @@ typedef enum leat__step_kind {
     LEAT_STEP_ENUMERATE, /* the place in the epoch, or the number   */
     LEAT_STEP_RELABEL,   /* one whole number for another            */
     LEAT_STEP_MAP,       /* a function of the program               */
+    LEAT_STEP_FOLLOW,    /* boxes and keypoints move with a picture */
+    LEAT_STEP_TRAIL,     /* how a picture has moved, for a cache    */
 } leat__step_kind;
 
 typedef struct leat__parse_feature {
@@ -48,13 +52,14 @@ typedef struct leat__parse_feature {
     leat__buf fallback; /* count values, or the bytes                          */
 } leat__parse_feature;
 
-typedef struct leat__step {
+struct leat__step {
     leat__step_kind kind;
     int stage;      /* LEAT_STAGE_*                                         */
     int value;      /* which one it works on                                */
     int output;     /* number of the output it writes into, -1 = its own buffer */
     int column;     /* of the operation in the text                         */
     uint64_t parts; /* of a combined source whose samples it is for, by bits; 0 = all */
+    int trail; /* passes and pictures: number, from 1, of the trail where it says how pixels move; 0 = nowhere */
     union {
         struct {
             int n;
@@ -87,8 +92,16 @@ typedef struct leat__step {
             const struct leat__map_plan *plan; /* labels.h */
             int part; /* 0: calls the function, which makes all fields; the others stand for their fields only */
         } map;
+        struct {
+            const leat__follow_plan *plan;
+            int part; /* 0: moves the field; the others take out of their own what the first has lost */
+        } follow;
+        struct {
+            int trail, n; /* so many moves                  */
+            bool resumes; /* takes them up again            */
+        } kept;
     } as;
-} leat__step;
+};
 
 typedef struct leat__output { /* a field of the batch                                 */
     leat_field field;
@@ -101,7 +114,28 @@ typedef struct leat__output { /* a field of the batch                           
     bool padded;
     int64_t most[LEAT_NDIM_MAX]; /* the largest shape there is room for                     */
     uint8_t padding[8];          /* one value of what fills up                              */
+    /* Pictures whose size is that of the batch's bucket; field.shape has -1 there, and stride is that of the largest. */
+    bool by_bucket;
+    int height_axis; /* the width is the next one */
+    struct {
+        int height, width;
+        size_t stride;
+    } bucket[LEAT_BUCKETS_MAX];
 } leat__output;
+
+/* Where a sample's values lie in the memory of a batch of this bucket. */
+static inline size_t leat__output_stride(const leat__output *out, int bucket) {
+    return out->by_bucket ? out->bucket[bucket].stride : out->stride;
+}
+static inline size_t leat__output_at(const leat__output *out, int bucket, int place) {
+    return out->offset + (size_t)place * leat__output_stride(out, bucket);
+}
+/* The length of an axis of one sample. */
+static inline int64_t leat__output_length(const leat__output *out, int bucket, int axis) {
+    if (!out->by_bucket || axis < out->height_axis || axis > out->height_axis + 1)
+        return out->field.shape[axis];
+    return axis == out->height_axis ? out->bucket[bucket].height : out->bucket[bucket].width;
+}
 
 typedef struct leat__plan {
     leat__source *source;
@@ -136,14 +170,17 @@ typedef struct leat__plan {
     int group;         /* samples in a group, which one task mixes; 0 = none      */
     int n_group_ops;
     leat__group_op group_op[LEAT_GROUP_OPS_MAX];
-    leat__caching caching; /* the operation `cache`                                  */
-    leat__cache *cache;    /* NULL: none, or not yet                                 */
-    size_t slots_budget;   /* for slots, those that are added later too              */
-    leat__mutex *serial;   /* functions of the program that are not thread-safe; NULL: none */
-    uint64_t contents;     /* of files that operations read, as a hash                */
-    uint64_t fingerprint;  /* of the operations, without those that change nothing    */
-    leat__buf text;        /* the operations in their normal form                     */
-    leat__arena memory;    /* features, passes, names                                 */
+    leat__bucket_sizes bucket_sizes; /* what resize_to_bucket resizes to                  */
+    int n_trails;                    /* pictures that boxes or keypoints follow                */
+    int n_meetings;                  /* where pictures that move together compare their sizes  */
+    leat__caching caching;           /* the operation `cache`                                  */
+    leat__cache *cache;              /* NULL: none, or not yet                                 */
+    size_t slots_budget;             /* for slots, those that are added later too              */
+    leat__mutex *serial;             /* functions of the program that are not thread-safe; NULL: none */
+    uint64_t contents;               /* of files that operations read, as a hash                */
+    uint64_t fingerprint;            /* of the operations, without those that change nothing    */
+    leat__buf text;                  /* the operations in their normal form                     */
+    leat__arena memory;              /* features, passes, names                                 */
 } leat__plan;
 
 /* Samples of a batch on all ranks together. */
@@ -163,6 +200,14 @@ typedef struct leat__plan_field {
     int pass;         /* number of the step that can take further image operations, -1 = none */
     bool nchw;        /* how the last pass will store it                        */
     int64_t classes;  /* labels that were renumbered: all lie below it; 0 = they are the source's */
+    uint32_t masks;   /* bit i: field i is a mask that moves with this picture */
+    bool mask;        /* it is one, of the picture `leader`                    */
+    int leader;
+    float mask_fill;
+    bool by_bucket; /* its size is that of the batch's bucket               */
+    int trail;      /* number, from 1, of its trail, if boxes or keypoints follow it; 0 = none */
+    int n_moves;    /* that lie on it here                                                     */
+    int trail_of;   /* not 0: this is the trail of that field, from 1, for a cache             */
 } leat__plan_field;
 
 struct leat__planner {
@@ -178,12 +223,23 @@ struct leat__planner {
     bool source_known;
     const char *source_text; /* what is combined, in its normal form; NULL: a plain source */
     uint32_t inside;         /* which of the texts inside texts this is, 0 = the whole       */
+    bool several;            /* the operation works on several fields of a sample     */
+    bool again;              /* ... and this is not the first of them                 */
+    struct {
+        uint32_t op;
+        int part;
+    } meeting[LEAT_MEETINGS_MAX]; /* (plan->n_meetings) which part of which operation  */
+    int n_followers;
+    leat__follower follower[LEAT_FOLLOWERS_MAX];
 };
 
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err);
 void leat__plan_free(leat__plan *plan);
 /* Lines of text for `leat plan`; snprintf's return value. */
 size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap);
+
+/* Plans an operation, for each of its fields if it names several. */
+int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err);
 
 /* For plan functions, in ops_*.c; plan_image.h has more for image operations. */
 int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) LEAT_PRINTF(4, 5);
@@ -210,6 +266,11 @@ int leat__plan_options(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_cache(leat__planner *, const leat__use *, leat_error *);
 /* In ops_cache.c: shares the budget with a cache and opens it, when everything else is known. */
 int leat__plan_open_cache(leat__planner *planner, leat_error *err);
+/* ops_bucket.c: whether an operation may stand behind buckets; when the text is planned, what batches they make; what the
+ * outputs' sizes are. */
+int leat__bucket_check(leat__planner *planner, const leat__use *use, leat_error *err);
+void leat__bucket_resolve(leat__planner *planner);
+int leat__bucket_outputs(leat__planner *planner, leat_error *err);
 /* And one that asks who we are before everything else. */
 int leat__plan_shard(leat__planner *, const leat__use *, leat_error *);
 

@@ -31,6 +31,7 @@ static leat__pass_plan *begin_pass(leat__planner *planner, const leat__use *use,
         pass ? leat__plan_step_add(planner, use, LEAT_STEP_PASS, LEAT_STAGE_TRANSFORM, at, err) : NULL;
     if (!step) return NULL;
     step->as.pass = pass;
+    step->trail = planner->field[at].trail;
     planner->field[at].pass = planner->plan->n_steps - 1;
     return pass;
 }
@@ -51,10 +52,14 @@ static int failed(const leat_error *err) {
     return err && err->code < 0 ? err->code : LEAT_ERR_MEMORY;
 }
 
-static leat__image_op named(const leat__image_op *op, const leat__use *use) {
+static leat__image_op named(const leat__planner *planner, const leat__image_op *op, const leat__use *use,
+                            int at) {
     leat__image_op out = *op;
     out.name = use->op->name;
     out.number = use->number;
+    out.quiet = planner->again;
+    out.mask = planner->field[at].mask;
+    out.mask_fill = planner->field[at].mask_fill;
     return out;
 }
 
@@ -172,6 +177,59 @@ int leat__plan_read_method(const leat__planner *planner, const leat__use *use, i
     return 0;
 }
 
+/* ------------------------------------------------------------------------------- pictures that move together */
+
+enum { PART_CROP, PART_PAD, PART_WARP, PART_PICTURE };
+
+/* Where fields compare their sizes: each part of each operation that works on several has a place of its own. */
+static int find_meeting(leat__planner *planner, const leat__use *use, int part, leat__image_op *op, int at,
+                        leat_error *err) {
+    leat__plan *plan = planner->plan;
+    if (!planner->several) return 0;
+    const char *name = planner->field[at].info.name;
+    op->field = leat__plan_keep(planner, name, strlen(name) + 1, err);
+    if (!op->field) return LEAT_ERR_MEMORY;
+    for (op->meeting = 0; op->meeting < plan->n_meetings; op->meeting++)
+        if (planner->meeting[op->meeting].op == use->number && planner->meeting[op->meeting].part == part)
+            return 0;
+    if (plan->n_meetings == LEAT_MEETINGS_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d operations on several pictures",
+                               LEAT_MEETINGS_MAX);
+    planner->meeting[plan->n_meetings].op = use->number;
+    planner->meeting[plan->n_meetings++].part = part;
+    return 0;
+}
+
+/* Adds one part to one field. */
+typedef int add_fn(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err);
+static add_fn add_resize, add_warp;
+
+/* Adds a part that moves pixels to the picture and to its masks. */
+static int add_to_all(leat__planner *planner, const leat__use *use, int at, add_fn *add, const void *part,
+                      leat_error *err) {
+    const leat__plan_field *field = &planner->field[at];
+    const bool several = planner->several, again = planner->again;
+    if (field->mask && add != add_resize)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_SYNTAX,
+            "field %s is a mask and moves with %s by itself: leave it out, or write this before mask",
+            field->info.name, planner->field[field->leader].info.name);
+    planner->several |= field->masks != 0;
+    int rc = add(planner, use, at, part, err);
+    planner->again = true;
+    for (int i = 0; i < planner->n_fields && rc == 0; i++)
+        if (field->masks >> i & 1 && planner->live[i]) rc = add(planner, use, i, part, err);
+    planner->several = several;
+    planner->again = again;
+    /* A warp may turn its picture as well: those are two moves. */
+    return rc < 0 ? rc : leat__follow_count(planner, use, at, add == add_warp ? 2 : 1, err);
+}
+
+leat__resample leat__plan_nearest(leat__resample resample, int dtype) {
+    const bool pil = resample >= LEAT_RESAMPLE_PIL_NEAREST;
+    return pil && dtype == LEAT_DTYPE_U8 ? LEAT_RESAMPLE_PIL_NEAREST : LEAT_RESAMPLE_TF_NEAREST;
+}
+
 /* ---------------------------------------------------------------------------------------- parts of passes */
 
 /* Points of all operations that a pass holds already. */
@@ -218,101 +276,160 @@ int leat__plan_add_point(leat__planner *planner, const leat__use *use, int at, c
     if (!pass) return failed(err);
     leat__point_plan *added = &pass->point[pass->n_points++];
     *added = *point;
-    added->op = named(&point->op, use);
+    added->op = named(planner, &point->op, use, at);
     pass->dtype = field->info.dtype = point->dtype;
     return 0;
 }
 
-int leat__plan_add_flip(leat__planner *planner, const leat__use *use, int at, const leat__flip *flip,
-                        leat_error *err) {
+static int add_flip(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
+    const leat__flip *flip = part;
     leat__pass_plan *pass = open_pass(planner, at);
     const bool joinable = pass && pass->n_flips < (int)LEAT_COUNT(pass->flip) && !has_positional(pass);
     pass = join_pass(planner, use, at, joinable, err);
     if (!pass) return failed(err);
     leat__flip *added = &pass->flip[pass->n_flips++];
     *added = *flip;
-    added->op = named(&flip->op, use);
+    added->op = named(planner, &flip->op, use, at);
     return 0;
+}
+
+int leat__plan_add_flip(leat__planner *planner, const leat__use *use, int at, const leat__flip *flip,
+                        leat_error *err) {
+    return add_to_all(planner, use, at, add_flip, flip, err);
+}
+
+static int add_crop(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
+    const leat__crop_plan *crop = part;
+    leat__plan_field *field = &planner->field[at];
+    leat__pass_plan *pass = open_pass(planner, at);
+    const bool joinable = pass && is_bare(pass) && !pass->crop.draw && !pass->pad.draw;
+    pass = join_pass(planner, use, at, joinable, err);
+    if (!pass) return failed(err);
+    pass->crop = *crop;
+    pass->crop.op = named(planner, &crop->op, use, at);
+    field->by_bucket = false;
+    field->info.shape[0] = crop->height ? crop->height : -1;
+    field->info.shape[1] = crop->width ? crop->width : -1;
+    return find_meeting(planner, use, PART_CROP, &pass->crop.op, at, err);
 }
 
 int leat__plan_add_crop(leat__planner *planner, const leat__use *use, int at, const leat__crop_plan *crop,
                         leat_error *err) {
+    return add_to_all(planner, use, at, add_crop, crop, err);
+}
+
+static int add_pad(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
+    const leat__pad_plan *pad = part;
     leat__plan_field *field = &planner->field[at];
     leat__pass_plan *pass = open_pass(planner, at);
-    pass = join_pass(planner, use, at, pass && is_bare(pass) && !pass->crop.draw && !pass->pad.draw, err);
+    const bool streams = pad->mode == LEAT_PAD_CONSTANT || (pass && !pass->decode);
+    const bool joinable = pass && is_bare(pass) && !pass->pad.draw && streams;
+    pass = join_pass(planner, use, at, joinable, err);
     if (!pass) return failed(err);
-    pass->crop = *crop;
-    pass->crop.op = named(&crop->op, use);
-    field->info.shape[0] = crop->height ? crop->height : -1;
-    field->info.shape[1] = crop->width ? crop->width : -1;
-    return 0;
+    pass->pad = *pad;
+    pass->pad.op = named(planner, &pad->op, use, at);
+    field->by_bucket = false;
+    field->info.shape[0] = pad->height ? pad->height : -1;
+    field->info.shape[1] = pad->width ? pad->width : -1;
+    return find_meeting(planner, use, PART_PAD, &pass->pad.op, at, err);
 }
 
 int leat__plan_add_pad(leat__planner *planner, const leat__use *use, int at, const leat__pad_plan *pad,
                        leat_error *err) {
+    return add_to_all(planner, use, at, add_pad, pad, err);
+}
+
+typedef struct resize_part {
+    leat__resample resample;
+    int height, width;
+    const leat__size_plan *size; /* NULL = height and width */
+} resize_part;
+
+static int add_resize(leat__planner *planner, const leat__use *use, int at, const void *part,
+                      leat_error *err) {
+    const resize_part *resize = part;
     leat__plan_field *field = &planner->field[at];
     leat__pass_plan *pass = open_pass(planner, at);
-    const bool streams = pad->mode == LEAT_PAD_CONSTANT || (pass && !pass->decode);
-    pass = join_pass(planner, use, at, pass && is_bare(pass) && !pass->pad.draw && streams, err);
+    pass = join_pass(planner, use, at, pass && is_bare(pass), err);
     if (!pass) return failed(err);
-    pass->pad = *pad;
-    pass->pad.op = named(&pad->op, use);
-    field->info.shape[0] = pad->height ? pad->height : -1;
-    field->info.shape[1] = pad->width ? pad->width : -1;
+    pass->resample = field->mask ? leat__plan_nearest(resize->resample, field->info.dtype) : resize->resample;
+    pass->height = resize->height;
+    pass->width = resize->width;
+    if (resize->size) {
+        pass->size = *resize->size;
+        pass->size.op = named(planner, &resize->size->op, use, at);
+    }
+    if (leat__resample_gives_f32(pass->resample)) field->info.dtype = LEAT_DTYPE_F32;
+    pass->dtype = field->info.dtype;
+    field->by_bucket = resize->size && resize->size->by_bucket;
+    field->info.shape[0] = resize->height;
+    field->info.shape[1] = resize->width;
     return 0;
 }
 
 int leat__plan_add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample,
                           int height, int width, leat_error *err) {
-    leat__plan_field *field = &planner->field[at];
-    leat__pass_plan *pass = open_pass(planner, at);
-    pass = join_pass(planner, use, at, pass && is_bare(pass), err);
-    if (!pass) return failed(err);
-    pass->resample = resample;
-    pass->height = height;
-    pass->width = width;
-    if (leat__resample_gives_f32(resample)) field->info.dtype = LEAT_DTYPE_F32;
-    pass->dtype = field->info.dtype;
-    field->info.shape[0] = height;
-    field->info.shape[1] = width;
-    return 0;
+    const resize_part resize = {.resample = resample, .height = height, .width = width};
+    return add_to_all(planner, use, at, add_resize, &resize, err);
 }
 
 int leat__plan_add_resize_by(leat__planner *planner, const leat__use *use, int at, leat__resample resample,
                              const leat__size_plan *size, leat_error *err) {
-    LEAT_TRY(leat__plan_add_resize(planner, use, at, resample, -1, -1, err));
-    leat__pass_plan *pass = open_pass(planner, at);
-    pass->size = *size;
-    pass->size.op = named(&size->op, use);
-    return 0;
+    const resize_part resize = {.resample = resample, .height = -1, .width = -1, .size = size};
+    return add_to_all(planner, use, at, add_resize, &resize, err);
+}
+
+static int add_warp(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
+    leat__warp_plan plan = *(const leat__warp_plan *)part, *warp = &plan;
+    leat__plan_field *field = &planner->field[at];
+    if (field->mask) warp->order = warp->dtype = warp->n_points = 0;
+    if (field->mask && field->info.dtype != LEAT_DTYPE_U8 && field->info.dtype != LEAT_DTYPE_F32)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "works on u8 and f32, the mask %s holds %s: cast it before", field->info.name,
+                               leat_dtype_name(field->info.dtype));
+    leat__pass_plan *pass = join_pass(planner, use, at, false, err);
+    if (!pass) return failed(err);
+    pass->warp = *warp;
+    pass->warp.op = named(planner, &warp->op, use, at);
+    if (warp->order > 0) field->info.dtype = LEAT_DTYPE_F32;
+    if (warp->dtype) field->info.dtype = warp->dtype;
+    pass->dtype = field->info.dtype;
+    field->by_bucket &= !warp->height && !warp->width;
+    if (warp->height) field->info.shape[0] = warp->height;
+    if (warp->width) field->info.shape[1] = warp->width;
+    return find_meeting(planner, use, PART_WARP, &pass->warp.op, at, err);
 }
 
 int leat__plan_add_warp(leat__planner *planner, const leat__use *use, int at, const leat__warp_plan *warp,
                         leat_error *err) {
-    leat__plan_field *field = &planner->field[at];
-    leat__pass_plan *pass = join_pass(planner, use, at, false, err);
-    if (!pass) return failed(err);
-    pass->warp = *warp;
-    pass->warp.op = named(&warp->op, use);
-    if (warp->order > 0) field->info.dtype = LEAT_DTYPE_F32;
-    if (warp->dtype) field->info.dtype = warp->dtype;
-    pass->dtype = field->info.dtype;
-    if (warp->height) field->info.shape[0] = warp->height;
-    if (warp->width) field->info.shape[1] = warp->width;
-    return 0;
+    const leat__plan_field *field = &planner->field[at];
+    if (warp->elastic && field->trail)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_UNSUPPORTED,
+            "boxes and keypoints cannot follow it, and field %s has some: take affine with perspective, or "
+            "leave boxes and keypoints out",
+            field->info.name);
+    return add_to_all(planner, use, at, add_warp, warp, err);
 }
 
-int leat__plan_add_picture(leat__planner *planner, const leat__use *use, int at,
-                           const leat__picture_plan *picture, leat_error *err) {
+static int add_picture(leat__planner *planner, const leat__use *use, int at, const void *part,
+                       leat_error *err) {
+    const leat__picture_plan *picture = part;
     leat__plan_field *field = &planner->field[at];
+    if (field->mask && picture->takes == LEAT_PICTURES_U8 && field->info.dtype != LEAT_DTYPE_U8)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "works on u8, the mask %s holds %s", field->info.name,
+                               leat_dtype_name(field->info.dtype));
     leat__plan_close_pass(planner, at);
     leat__picture_plan *kept = leat__plan_keep(planner, picture, sizeof *picture, err);
     leat__step *step =
         kept ? leat__plan_step_add(planner, use, LEAT_STEP_PICTURE, LEAT_STAGE_TRANSFORM, at, err) : NULL;
     if (!step) return failed(err);
-    kept->op = named(&picture->op, use);
+    kept->op = named(planner, &picture->op, use, at);
+    if (field->mask && picture->moves) kept->dtype = 0;
     step->as.picture = kept;
-    if (picture->dtype) field->info.dtype = picture->dtype;
+    if (picture->moves) step->trail = field->trail;
+    if (kept->dtype) field->info.dtype = kept->dtype;
+    field->by_bucket &= !picture->height && !picture->width && !picture->turned;
     if (picture->height) field->info.shape[0] = picture->height;
     if (picture->width) field->info.shape[1] = picture->width;
     if (picture->channels && field->info.ndim == 3) field->info.shape[2] = picture->channels;
@@ -321,7 +438,20 @@ int leat__plan_add_picture(leat__planner *planner, const leat__use *use, int at,
         field->info.shape[0] = field->info.shape[1];
         field->info.shape[1] = height;
     }
-    return 0;
+    return picture->moves ? find_meeting(planner, use, PART_PICTURE, &kept->op, at, err) : 0;
+}
+
+int leat__plan_add_picture(leat__planner *planner, const leat__use *use, int at,
+                           const leat__picture_plan *picture, leat_error *err) {
+    const leat__plan_field *field = &planner->field[at];
+    if (!picture->moves) return add_picture(planner, use, at, picture, err);
+    if (!picture->map && (field->masks || field->trail))
+        return leat__plan_fail(
+            use, err, LEAT_ERR_UNSUPPORTED,
+            "it moves pixels in ways of its own, which nothing can follow: field %s has something that "
+            "does; take affine and color_jitter, or leave mask, boxes and keypoints out",
+            field->info.name);
+    return add_to_all(planner, use, at, add_picture, picture, err);
 }
 
 int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, const leat__hole_plan *hole,
@@ -330,7 +460,7 @@ int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, co
     pass = join_pass(planner, use, at, pass != NULL, err);
     if (!pass) return failed(err);
     pass->hole = *hole;
-    pass->hole.op = named(&hole->op, use);
+    pass->hole.op = named(planner, &hole->op, use, at);
     leat__plan_close_pass(planner, at); /* it is cut into what the pass has stored: nothing can follow */
     return 0;
 }

@@ -19,7 +19,10 @@
  *     pictures   leat__plan_add_picture   anything else: from a whole picture in memory to another one
  *
  * An operation may add several of these; they share its number, and with it its draws: give each a `first_draw` of its
- * own. `options fuse=off` makes every call begin a pass, with equal bytes. */
+ * own. `options fuse=off` makes every call begin a pass, with equal bytes.
+ *
+ * What moves pixels (flips, crops, pads, resizing, warps, and pictures that say so) is added to the masks of the picture
+ * too, by these functions themselves; see ops_follow.c. */
 #ifndef LEAT_ENGINE_PLAN_IMAGE_H
 #define LEAT_ENGINE_PLAN_IMAGE_H
 
@@ -28,6 +31,7 @@
 #include "engine/ops.h"
 #include "image/erase.h"
 #include "image/pass.h"
+#include "order/bucket.h"
 
 /* ------------------------------------------------------------------------------- drawn for one sample */
 
@@ -53,6 +57,12 @@ typedef struct leat__image_op { /* an operation as its draw function wants it */
     uint32_t first_draw; /* 0 but for an operation that adds several parts    */
     double arg[24];
     const void *more; /* in the plan's memory: leat__plan_keep             */
+    /* Of pictures that move together, set by leat__plan_add_*: */
+    const char *field; /* the name of this one; NULL = it is alone          */
+    int meeting;       /* where their sizes are compared, see draw.h        */
+    bool quiet;        /* the first of them has noted what was drawn        */
+    bool mask;         /* nearest values only, and mask_fill where nothing is */
+    float mask_fill;
 } leat__image_op;
 
 typedef struct leat__drawing { /* what a draw function sees                        */
@@ -61,6 +71,8 @@ typedef struct leat__drawing { /* what a draw function sees                     
     int channels, dtype;
     leat__params *params; /* NULL: nobody asks                                */
     const leat__image_op *op;
+    const struct leat__value *values; /* of the sample, by their numbers                  */
+    int bucket;                       /* of its batch                                     */
 } leat__drawing;
 
 /* Begins anew, with a text of cap bytes, LEAT_PARAMS_BYTES at the most. */
@@ -123,6 +135,7 @@ typedef struct leat__size_plan {
     leat__image_op op;
     /* What a picture of d->height x d->width is resized to. */
     int (*draw)(const leat__image_op *op, leat__drawing *d, int *height, int *width, leat_error *err);
+    bool by_bucket; /* that of the bucket of the batch */
 } leat__size_plan;
 
 typedef struct leat__warp_plan {
@@ -134,6 +147,7 @@ typedef struct leat__warp_plan {
                 leat_error *err);
     int n_points; /* the most that draw adds                       */
     int dtype;    /* that it leaves: 0 = as order says              */
+    bool elastic; /* no matrix tells where pixels go                */
 } leat__warp_plan;
 
 /* A part that is erased: cut into what the pass has stored, so it comes last in its pass. */
@@ -145,6 +159,7 @@ typedef struct leat__hole_plan {
 } leat__hole_plan;
 
 #define LEAT_POINTS_MAX 16
+#define LEAT_PASS_FLIPS 8
 
 typedef struct leat__pass_plan {
     bool decode; /* the value is an image file                           */
@@ -156,7 +171,7 @@ typedef struct leat__pass_plan {
     leat__warp_plan warp; /* .draw NULL = none                                    */
     int height, width;    /* of the output when resampling                        */
     int n_flips;
-    leat__flip flip[8];
+    leat__flip flip[LEAT_PASS_FLIPS];
     int n_points;
     leat__point_plan point[LEAT_POINTS_MAX];
     leat__hole_plan hole; /* .draw NULL = none                                    */
@@ -187,12 +202,22 @@ typedef struct leat__picture_plan {
     int dtype;                   /* of the result: u8 or f32; 0 = as the picture            */
     int height, width, channels; /* of the result; 0 = as the picture                       */
     bool turned;                 /* height and width of the result change places            */
+    bool moves;                  /* pixels change their places: run heeds op->mask, and map */
+    unsigned takes;              /* LEAT_PICTURES_* that a mask may be; 0 = any             */
     /* out has room for the result, aligned for vectors, and does not overlap in->data. */
     int (*run)(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
                const leat__picture *in, void *out, leat_error *err);
+    /* Where pixels go: the matrix from places in a picture of d->height x d->width to those in the result. Pixel (0, 0)
+     * reaches from 0 to 1. NULL: nobody can tell, and nothing can follow. */
+    int (*map)(const leat__image_op *op, leat__drawing *d, double m[9], leat_error *err);
 } leat__picture_plan;
 
 /* -------------------------------------------------------------------------------------- plan functions */
+
+typedef struct leat__bucket_sizes { /* of pictures, by the bucket of their batch */
+    int n;                          /* 0 = none are given */
+    int height[LEAT_BUCKETS_MAX], width[LEAT_BUCKETS_MAX];
+} leat__bucket_sizes;
 
 /* The field that the argument `field` names: it must hold pictures. types: LEAT_PICTURES_*. */
 enum {
@@ -239,6 +264,8 @@ int leat__plan_add_picture(leat__planner *planner, const leat__use *use, int at,
                            const leat__picture_plan *picture, leat_error *err);
 int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, const leat__hole_plan *hole,
                         leat_error *err);
+/* The method of the same flavour that makes no new values. */
+leat__resample leat__plan_nearest(leat__resample resample, int dtype);
 /* In ops_sizes.c, for resize and crops. The argument `fill`, checked against the picture: one number is for all
  * channels. */
 int leat__plan_read_fill(const leat__planner *planner, const leat__use *use, int at, double out[4],
@@ -246,9 +273,10 @@ int leat__plan_read_fill(const leat__planner *planner, const leat__use *use, int
 /* Whether a picture of d->height x d->width can have this border. */
 int leat__border_check(const leat__drawing *d, const leat__border *border, leat__pad_mode mode,
                        leat_error *err);
-/* What crop_to_aspect_ratio and pad_to_aspect_ratio put in front of a resize to height x width. */
+/* What crop_to_aspect_ratio and pad_to_aspect_ratio put in front of a resize to height x width, or to the size of the
+ * batch's bucket if there are sizes, which are the plan's. */
 int leat__plan_fit_aspect(leat__planner *planner, const leat__use *use, int at, int height, int width,
-                          leat_error *err);
+                          const leat__bucket_sizes *sizes, leat_error *err);
 /* f32 to u8, to the nearest whole number, halves to even. */
 int leat__plan_round_to_u8(leat__planner *planner, const leat__use *use, int at, leat_error *err);
 

@@ -31,6 +31,10 @@ static void print_shape(printer *p, const leat__output *out) {
     }
     print(p, "(");
     for (int i = 0; i < field->ndim; i++) {
+        if (out->by_bucket && field->shape[i] < 0) {
+            print(p, "%sby bucket", i ? ", " : "");
+            continue;
+        }
         const bool differs = out->padded && field->shape[i] < 0;
         print(p, "%s%s%" PRId64, i ? ", " : "", differs ? "up to " : "",
               differs ? out->most[i] : field->shape[i]);
@@ -82,6 +86,10 @@ static void print_order(printer *p, const leat__plan *plan) {
             break;
         case LEAT_ORDER_INTERLEAVE:
             print(p, "%" PRIu64 " shards in turn, %" PRIu64 " records each", v->count, v->interleave->block);
+            break;
+        case LEAT_ORDER_BUCKET:
+            print(p, "batches of %d buckets as they become full, %.1f MB", v->bucket->n_buckets,
+                  (double)(v->bucket->n * 2 * sizeof(uint32_t) + v->bucket->n_of) / 1e6);
             break;
         case LEAT_ORDER_BRANCH: print_branch(p, v->branch); break;
         }
@@ -198,6 +206,16 @@ static void print_steps(printer *p, const leat__plan *plan) {
         case LEAT_STEP_RELABEL: print(p, "other numbers for labels\n"); break;
         case LEAT_STEP_MAP:
             print(p, "a function of the program%s\n", step->as.map.part ? ", the same call" : "");
+            break;
+        case LEAT_STEP_TRAIL:
+            print(p, "how a picture has moved%s\n",
+                  step->as.kept.resumes ? ", taken up again" : ", to be kept");
+            break;
+        case LEAT_STEP_FOLLOW:
+            print(p, "%s %s\n",
+                  step->as.follow.part ? step->as.follow.plan->label_name[step->as.follow.part - 1]
+                                       : step->as.follow.plan->name,
+                  step->as.follow.part ? "of what is left" : "along the way of its picture");
             break;
         case LEAT_STEP_PICTURE:
             print(p, "%s, from one picture in memory to another\n", step->as.picture->op.name);

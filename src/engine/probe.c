@@ -14,7 +14,7 @@ static int probe_sample(leat__planner *planner, leat__tools *tools, const leat__
     for (int i = 0; i < plan->n_outputs; i++) {
         leat_field *field = &plan->output[i].field;
         const leat__value *value = &tools->value[plan->output[i].value];
-        if (field->ragged) continue;
+        if (field->ragged || plan->output[i].padded || plan->output[i].by_bucket) continue;
         field->ndim = value->ndim;
         memcpy(field->shape, value->shape, sizeof field->shape);
     }

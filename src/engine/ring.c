@@ -216,8 +216,9 @@ static void close_holes(leat__slot *slot) {
             if (slot->params) swap_params(&slot->params[kept], &slot->params[i]);
             for (int k = 0; k < ring->n_outputs; k++) {
                 const leat__output *out = &ring->output[k];
-                uint8_t *base = slot->memory + out->offset;
-                memmove(base + (size_t)kept * out->stride, base + (size_t)i * out->stride, out->stride);
+                memmove(slot->memory + leat__output_at(out, slot->bucket, kept),
+                        slot->memory + leat__output_at(out, slot->bucket, i),
+                        leat__output_stride(out, slot->bucket));
                 copy_counts(slot->count[k], out, kept, i);
             }
         }
@@ -238,9 +239,10 @@ static void fill_places(leat__slot *slot) {
         if (slot->params) leat__params_clear(&slot->params[to]);
         for (int k = 0; k < ring->n_outputs; k++) {
             const leat__output *out = &ring->output[k];
-            uint8_t *base = slot->memory + out->offset;
-            if (kept) memcpy(base + (size_t)to * out->stride, base + (size_t)from * out->stride, out->stride);
-            else memset(base + (size_t)to * out->stride, 0, out->stride);
+            const size_t stride = leat__output_stride(out, slot->bucket);
+            uint8_t *place = slot->memory + leat__output_at(out, slot->bucket, to);
+            if (kept) memcpy(place, slot->memory + leat__output_at(out, slot->bucket, from), stride);
+            else memset(place, 0, stride);
             copy_counts(slot->count[k], out, to, kept ? from : -1);
         }
     }
@@ -283,10 +285,10 @@ void leat__slot_finish(leat__slot *slot) {
         }
         t->ndim = out->field.ndim + 1;
         t->shape[0] = slot->n;
-        t->stride[0] = (int64_t)out->stride;
+        t->stride[0] = (int64_t)leat__output_stride(out, slot->bucket);
         int64_t stride = (int64_t)out->item;
         for (int i = out->field.ndim; i >= 1; i--) {
-            t->shape[i] = out->field.shape[i - 1];
+            t->shape[i] = leat__output_length(out, slot->bucket, i - 1);
             t->stride[i] = stride;
             stride *= t->shape[i];
         }

@@ -55,6 +55,7 @@ typedef struct leat__slot {
     leat__cursor begin, end;
     int n;             /* places                                */
     int n_valid;       /* of them; those behind repeat others   */
+    int bucket;        /* of its samples; 0 if there are none   */
     bool holes;        /* places were dropped                   */
     bool fill;         /* holes are filled, not closed          */
     uint64_t n_global; /* samples of the batch on all ranks, as far as it was mapped */

@@ -26,6 +26,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
     bufs[n++] = &tools->band;
     bufs[n++] = &tools->bordered;
     bufs[n++] = &tools->cached.bytes;
+    bufs[n++] = &tools->kept;
     for (int i = 0; i < tools->plan->n_steps; i++) {
         bufs[n++] = &tools->made[i];
         if (tools->plan->step[i].kind == LEAT_STEP_PICTURE)
@@ -211,8 +212,11 @@ static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *e
     return 0;
 }
 
-int leat__run_check_shape(const leat__output *out, const leat__value *value, leat_error *err) {
-    const int64_t *want = out->padded ? out->most : out->field.shape;
+int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
+                          leat_error *err) {
+    int64_t want[LEAT_NDIM_MAX] = {0};
+    for (int i = 0; i < out->field.ndim; i++)
+        want[i] = out->padded ? out->most[i] : leat__output_length(out, at->bucket, i);
     bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
     for (int i = 0; same && i < value->ndim; i++)
         same = out->padded ? value->shape[i] <= want[i] : value->shape[i] == want[i];
@@ -238,11 +242,12 @@ uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const
                                size_t bytes, leat_error *err) {
     if (step->output >= 0 && at->slot) {
         const leat__output *out = &tools->plan->output[step->output];
-        return at->slot + out->offset + (size_t)at->place * out->stride;
+        return at->slot + leat__output_at(out, at->bucket, at->place);
     }
     leat__buf *made = &tools->made[step - tools->plan->step];
     /* What lies between two steps is not part of a batch, so nobody has compared it with the budget yet. */
-    if (bytes <= LEAT_MAX(tools->plan->budget, LEAT_LARGE_PICTURE) && leat__buf_reserve(made, bytes))
+    if (bytes <= LEAT_MAX(tools->plan->budget, LEAT_LARGE_PICTURE) &&
+        leat__buf_reserve(made, LEAT_MAX(bytes, (size_t)1))) /* a ragged field may have no value at all */
         return made->data;
     leat__fail_memory(err, bytes, "a picture");
     return NULL;
@@ -256,7 +261,7 @@ static int run_convert(leat__tools *tools, const leat__step *step, const leat__w
     result.bytes = n * leat_dtype_size(result.dtype);
     const bool stores = step->output >= 0 && at->slot;
     if (stores && !tools->plan->output[step->output].field.ragged)
-        LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], &result, err));
+        LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], at, &result, err));
     if (stores && result.bytes > tools->plan->output[step->output].stride)
         return leat__fail(err, LEAT_ERR_SHAPE, "%s has more values than the batch has room for",
                           tools->plan->output[step->output].field.name);
@@ -286,7 +291,7 @@ static int run_one_hot(leat__tools *tools, const leat__step *step, const leat__w
     leat__value result = {
         .dtype = LEAT_DTYPE_F32, .ndim = 1, .shape = {n}, .bytes = (size_t)n * sizeof(float)};
     if (step->output >= 0 && at->slot)
-        LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], &result, err));
+        LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], at, &result, err));
     float *out = (float *)(void *)leat__run_destination(tools, step, at, result.bytes, err);
     if (!out) return LEAT_ERR_MEMORY;
     for (int i = 0; i < n; i++) out[i] = i == label ? step->as.one_hot.on : step->as.one_hot.off;
@@ -308,12 +313,12 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
                                   out->field.name, value->bytes, out->stride);
             at->count[i][at->place] = (int64_t)(value->bytes / out->item);
         } else if (!out->stored) {
-            LEAT_TRY(leat__run_check_shape(out, value, err));
+            LEAT_TRY(leat__run_check_shape(out, at, value, err));
         }
         if (out->padded)
             memcpy(&at->count[i][at->place * value->ndim], value->shape,
                    (size_t)value->ndim * sizeof *value->shape);
-        uint8_t *place = at->slot + out->offset + (size_t)at->place * out->stride;
+        uint8_t *place = at->slot + leat__output_at(out, at->bucket, at->place);
         if (!out->stored && value->bytes && value->data != place) memcpy(place, value->data, value->bytes);
     }
     return 0;
@@ -337,6 +342,8 @@ static int run_range(leat__tools *tools, const leat__where *at, int from, int to
         case LEAT_STEP_ENUMERATE: LEAT_TRY(leat__run_enumerate(tools, step, at, err)); break;
         case LEAT_STEP_RELABEL: LEAT_TRY(leat__run_relabel(tools, step, at, err)); break;
         case LEAT_STEP_MAP: LEAT_TRY(leat__run_map(tools, step, at, err)); break;
+        case LEAT_STEP_TRAIL: LEAT_TRY(leat__run_trail(tools, step, at, err)); break;
+        case LEAT_STEP_FOLLOW: LEAT_TRY(leat__run_follow(tools, step, at, err)); break;
         }
     }
     return 0;
@@ -352,7 +359,7 @@ static bool take_cached(leat__tools *tools, const leat__where *at) {
     const bool direct = caching->direct && at->slot;
     for (int i = 0; direct && i < caching->n_fields; i++) {
         const leat__output *out = caching->output[i] < 0 ? NULL : &plan->output[caching->output[i]];
-        into[i] = out ? at->slot + out->offset + (size_t)at->place * out->stride : NULL;
+        into[i] = out ? at->slot + leat__output_at(out, at->bucket, at->place) : NULL;
     }
     return leat__cache_take(plan->cache, &tools->cached, at->sample, direct ? into : NULL, tools->value);
 }
@@ -394,6 +401,8 @@ static int run_question(leat__tools *tools, const leat__where *at, leat_error *e
 static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err) {
     const leat__plan *plan = tools->plan;
     leat__run_stage(tools, LEAT_STAGE_READ);
+    for (int i = 0; i < plan->n_meetings; i++) tools->met[i].field = NULL;
+    for (int i = 0; i < plan->n_trails; i++) tools->trail[i].n = 0;
     if (tools->only) return run_question(tools, at, err);
     if (!take_cached(tools, at)) LEAT_TRY(run_to_cache(tools, at, err));
     LEAT_TRY(run_range(tools, at, plan->caching.step, plan->n_steps, err));

@@ -4,12 +4,13 @@
 #define LEAT_ENGINE_RUN_H
 
 #include "base/thread.h"
+#include "engine/draw.h"
 #include "engine/plan.h"
 
 /* Pictures that need more than this take turns, so that memory is bounded by one of them. */
 #define LEAT_LARGE_PICTURE ((size_t)64 << 20)
 
-typedef struct leat__tools { /* of one worker; zeroed, then leat__tools_init                */
+struct leat__tools { /* of one worker; zeroed, then leat__tools_init                */
     const leat__plan *plan;
     leat__mutex *large; /* the token for large pictures; NULL = alone                   */
     leat__reader reader;
@@ -25,6 +26,10 @@ typedef struct leat__tools { /* of one worker; zeroed, then leat__tools_init    
     const bool *only;               /* the steps that are run, for questions (select.h); NULL = all     */
     uint32_t known;                 /* with it: bit i = value i comes from the index; 0 = samples are read */
     uint64_t told[LEAT_VALUES_MAX]; /* what the index said                                      */
+    leat__met met[LEAT_MEETINGS_MAX];   /* of the sample: sizes of pictures that move together         */
+    leat__trail trail[LEAT_TRAILS_MAX]; /* (plan->n_trails) of the sample: how pictures have moved     */
+    leat__buf kept;                     /* what was left when boxes or keypoints were moved last       */
+    size_t followed;                    /* of so many                                               */
     leat__cache_hand cached;
     leat__group_state group[LEAT_GROUP_OPS_MAX];
     int met_height, met_width; /* the largest picture that was cropped so far                */
@@ -32,22 +37,23 @@ typedef struct leat__tools { /* of one worker; zeroed, then leat__tools_init    
     bool timed;                /* the clock is read at each change of stage                */
     uint64_t mark_ns;
     uint64_t stage_ns[LEAT_STAGE_COUNT];
-} leat__tools;
+};
 
 typedef struct leat__stream_place { /* of a record */
     size_t shard;
     uint64_t record; /* its number in the shard */
 } leat__stream_place;
 
-typedef struct leat__where { /* which sample, and where its results go                   */
+struct leat__where { /* which sample, and where its results go                   */
     uint64_t epoch, position, sample;
     const leat__value *record; /* what the source gives, if it was read already: a value for each field */
     const leat__stream_place *from; /* of a stream                                         */
     uint8_t *slot;                  /* memory of the batch, NULL = nowhere: the values are wanted */
     int place;                      /* in the batch                                             */
+    int bucket;                     /* of the batch; 0 if there are none                        */
     leat__params *params;           /* NULL: nobody asks what was drawn                         */
     int64_t **count; /* [output][place]: values of ragged fields; [output][place][axis]: of padded ones */
-} leat__where;
+};
 
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err);
 void leat__tools_free(leat__tools *tools);
@@ -55,7 +61,7 @@ void leat__tools_free(leat__tools *tools);
 uint32_t leat__tools_grown(const leat__tools *tools);
 /* The largest buffers that any worker has needed so far, so that none has to find out by itself. */
 #define LEAT_TOOLS_BUFS \
-    (3 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX + 2 * LEAT_READERS_MAX)
+    (4 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX + 2 * LEAT_READERS_MAX)
 typedef struct leat__high_water {
     size_t buf[LEAT_TOOLS_BUFS];
     size_t pass[LEAT_PASS_BUFS];
@@ -78,7 +84,8 @@ int leat__run_enumerate(leat__tools *tools, const leat__step *step, const leat__
 int leat__run_relabel(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* Compares what a step made with what the batch has room for. */
-int leat__run_check_shape(const leat__output *out, const leat__value *value, leat_error *err);
+int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
+                          leat_error *err);
 /* Where a step writes: its place in the batch, or its own buffer. NULL without memory. */
 uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const leat__where *at,
                                size_t bytes, leat_error *err);

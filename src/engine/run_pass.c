@@ -5,9 +5,14 @@
 #include "engine/draw.h"
 #include "engine/run.h"
 
-static leat__draw_key draw_key(const leat__tools *tools, const leat__where *at) {
-    return (leat__draw_key){
-        .seed = tools->plan->seed, .epoch = at->epoch, .position = at->position, .params = at->params};
+static leat__draw_key draw_key(leat__tools *tools, const leat__where *at) {
+    return (leat__draw_key){.seed = tools->plan->seed,
+                            .epoch = at->epoch,
+                            .position = at->position,
+                            .params = at->params,
+                            .met = tools->met,
+                            .values = tools->value,
+                            .bucket = at->bucket};
 }
 
 /* ------------------------------------------------------------------------------------ rows of a decoder */
@@ -109,7 +114,9 @@ static int add_border(leat__tools *tools, const leat__pad_plan *plan, const leat
     leat__drawing d =
         leat__drawing_at(key, &plan->op, inner->height, inner->width, inner->channels, inner->dtype);
     *b = (bordered){.inner = inner, .mode = plan->mode};
+    LEAT_TRY(leat__draw_meet(key, &plan->op, inner->height, inner->width, err));
     LEAT_TRY(plan->draw(&plan->op, &d, &b->border, err));
+    for (int c = 0; plan->op.mask && c < 4; c++) b->border.fill[c] = plan->op.mask_fill;
     const leat__border *border = &b->border;
     *outer = (leat__rows){.height = inner->height + border->top + border->bottom,
                           .width = inner->width + border->left + border->right,
@@ -155,16 +162,19 @@ static int finish_pass(leat__tools *tools, const leat__step *step, const leat__w
     bordered border;
     if (plan->pad.draw) {
         LEAT_TRY(add_border(tools, &plan->pad, &key, rows, &border, &outer, err));
+        leat__trail_border(tools, step, rows->height, rows->width, &border.border);
         rows = &outer;
     }
     leat__pass pass;
     leat__warp warp;
-    LEAT_TRY(leat__draw_pass(&pass, &warp, plan, &key, rows, err));
+    leat__turns turns;
+    LEAT_TRY(leat__draw_pass(&pass, &warp, &turns, plan, &key, rows, err));
+    leat__trail_pass(tools, step, &pass, &turns, rows->height, rows->width);
     leat__value result = {.dtype = pass.dtype, .ndim = ndim};
     const int64_t hwc[3] = {pass.height, pass.width, rows->channels};
     for (int i = 0; i < ndim; i++) result.shape[i] = plan->nchw ? hwc[(i + 2) % 3] : hwc[i];
     const bool stores = step->output >= 0 && at->slot;
-    if (stores) LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], &result, err));
+    if (stores) LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], at, &result, err));
     size_t bytes;
     if (!leat__mul_size((size_t)pass.height * (size_t)pass.width,
                         (size_t)rows->channels * leat_dtype_size(pass.dtype), &bytes))
@@ -201,13 +211,15 @@ static void prepare_for_whole(leat__tools *tools, const leat__step *step, const 
                        .row = stop_at_first_row};
     leat__pass pass;
     leat__warp warp;
+    leat__turns turns;
     leat_error ignored;
     leat__draw_key key = draw_key(tools, at);
     key.params = NULL;
+    key.met = NULL;
     leat__buf_reserve(&tools->band,
                       band_bytes(rows.width, (size_t)rows.channels * leat_dtype_size(rows.dtype)));
     if (plan->resample == LEAT_RESAMPLE_NONE ||
-        leat__draw_pass(&pass, &warp, plan, &key, &rows, &ignored) < 0)
+        leat__draw_pass(&pass, &warp, &turns, plan, &key, &rows, &ignored) < 0)
         return;
     LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t nothing[LEAT_CACHE_LINE]; /* no row comes, so nothing is written */
     for (int flipped = 0; flipped < 2; flipped++) {
@@ -234,6 +246,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
             leat__decode_end(tools->decoder, NULL);
             return rc;
         }
+        leat__trail_crop(tools, step, info.height, info.width, &box);
         info.height = box.height;
         info.width = box.width;
     }
@@ -284,9 +297,12 @@ static int value_rows(const leat__value *value, leat__rows *rows, leat_error *er
 int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
     if (step->as.pass->decode) {
         const size_t noted = at->params ? at->params->n : 0;
+        leat__trail *trail = step->trail ? &tools->trail[step->trail - 1] : NULL;
+        const int moves = trail ? trail->n : 0;
         const int rc = run_decoding_pass(tools, step, at, LEAT_LARGE_PICTURE, err);
         if (rc != LEAT_ERR_LIMIT) return rc;
         if (at->params) at->params->n = noted;
+        if (trail) trail->n = moves;
         if (tools->large) leat__lock(tools->large);
         const size_t most = tools->plan->budget ? LEAT_MAX(tools->plan->budget / 4, LEAT_LARGE_PICTURE) : 0;
         const int again = run_decoding_pass(tools, step, at, most, err);
@@ -301,6 +317,7 @@ int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where
         leat__box box;
         const leat__draw_key key = draw_key(tools, at);
         LEAT_TRY(leat__draw_crop(&box, step->as.pass, &key, rows.height, rows.width, err));
+        leat__trail_crop(tools, step, rows.height, rows.width, &box);
         rows.data += box.y * rows.stride + box.x * (rows.stride / rows.width);
         rows.height = box.height;
         rows.width = box.width;
@@ -333,7 +350,7 @@ int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__wh
     if (plan->turned) result.shape[0] = rows.width, result.shape[1] = rows.height;
     if (value->ndim == 3) result.shape[2] = plan->channels ? plan->channels : rows.channels;
     const bool stores = step->output >= 0 && at->slot;
-    if (stores) LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], &result, err));
+    if (stores) LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], at, &result, err));
     size_t bytes;
     const size_t pixel = (size_t)(value->ndim == 3 ? result.shape[2] : 1) * leat_dtype_size(result.dtype);
     if (!leat__mul_size((size_t)result.shape[0] * (size_t)result.shape[1], pixel, &bytes))
@@ -341,12 +358,24 @@ int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__wh
                           rows.height);
     uint8_t *dst = leat__run_destination(tools, step, at, bytes, err);
     if (!dst) return LEAT_ERR_MEMORY;
+    if (plan->moves && !plan->turned) LEAT_TRY(leat__draw_meet(&key, &plan->op, in.height, in.width, err));
     leat__drawing d = leat__drawing_at(&key, &plan->op, in.height, in.width, in.channels, in.dtype);
     const leat__picture_tools lent = {.dsp = &tools->dsp,
                                       .scratch = &tools->scratch,
                                       .buf = tools->picture[index],
                                       .decoder = tools->decoder};
     LEAT_TRY(plan->run(&plan->op, &d, &lent, &in, dst, err));
+    if (step->trail) {
+        d = leat__drawing_at(&key, &plan->op, in.height, in.width, in.channels, in.dtype);
+        d.params = NULL; /* told already */
+        leat__move move = {.height_before = in.height,
+                           .width_before = in.width,
+                           .height = (int)result.shape[0],
+                           .width = (int)result.shape[1],
+                           .cuts = true};
+        LEAT_TRY(plan->map(&plan->op, &d, move.m, err));
+        leat__trail_add(tools, step, &move);
+    }
     result.data = dst;
     result.bytes = bytes;
     tools->value[step->value] = result;

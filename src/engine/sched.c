@@ -51,6 +51,7 @@ static int begin_slot(leat_pipeline *feed) {
     if (!slot) return 0;
     slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = slot->n_records = 0;
     slot->n_global = 0;
+    slot->bucket = 0;
     slot->holes = false;
     slot->fill = leat__plan_pads(&feed->plan);
     slot->error_place = -1;
@@ -117,6 +118,12 @@ static int map_places(leat_pipeline *feed) {
         const uint64_t length = leat__order_length(&plan->order);
         const uint64_t left = length > slot->begin.position ? length - slot->begin.position : 0;
         slot->n_global = LEAT_MIN(left, leat__plan_global_batch(plan));
+        if (left && leat__order_bucket(&plan->order)) {
+            const leat__bucket_batch batch_of =
+                leat__order_batch(&plan->order, slot->begin.epoch, slot->begin.position);
+            slot->n_global = batch_of.left;
+            slot->bucket = batch_of.bucket;
+        }
         for (uint64_t i = 0; i < batch && first + i < slot->begin.position + slot->n_global; i++)
             map_place(feed, first + i, leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
     }
@@ -237,6 +244,18 @@ static int run_ahead(leat_pipeline *feed, leat__worker *worker, leat__slot *slot
     return rc;
 }
 
+/* Any position of the epoch, or of the same bucket, as long as one is found: batches of a bucket have its size. */
+static uint64_t draw_position(leat_pipeline *feed, leat__rng *rng, const leat__where *at, uint64_t length) {
+    enum { TRIES = 256 };
+    leat__order *order = &feed->plan.order;
+    uint64_t position = leat__rng_below(rng, length == LEAT_ENDLESS ? at->position + 1 : length);
+    for (int i = 0; i < TRIES && leat__order_bucket(order) &&
+                    leat__order_batch(order, at->epoch, position).bucket != at->bucket;
+         i++)
+        position = leat__rng_below(rng, length);
+    return position;
+}
+
 /* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch, or of
  * what a small batch borrowed. */
 static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
@@ -254,8 +273,7 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
         } else {
             leat__lock(&feed->ring->mutex); /* mapping may make a table */
             const uint64_t length = leat__order_length(&feed->plan.order);
-            const uint64_t position =
-                leat__rng_below(&rng, length == LEAT_ENDLESS ? at->position + 1 : length);
+            const uint64_t position = draw_position(feed, &rng, at, length);
             at->sample = leat__order_map(&feed->plan.order, at->epoch, position).sample;
             leat__unlock(&feed->ring->mutex);
         }
@@ -327,6 +345,7 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
                           .sample = slot->sample[place],
                           .slot = slot->memory,
                           .place = place,
+                          .bucket = slot->bucket,
                           .params = slot->params ? &slot->params[place] : NULL,
                           .count = slot->count};
         leat_error err;

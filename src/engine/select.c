@@ -45,10 +45,10 @@ int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__q
         const leat__step *step = &plan->step[i];
         question->step[i] = makes_one_of(step, values);
         if (!question->step[i]) continue;
-        if (step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_PICTURE)
+        if (step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_FOLLOW)
             return leat__plan_fail(
                 use, err, LEAT_ERR_UNSUPPORTED,
-                "it looks at samples before they are decoded, and field %s is decoded here: "
+                "it looks at samples before they are decoded, and field %s is decoded or has moved here: "
                 "write %s before decode",
                 planner->field[step->value].info.name, use->op->name);
         if (step->kind == LEAT_STEP_ENUMERATE && step->as.enumerate.position)
@@ -114,6 +114,24 @@ static uint64_t hash_fields(const leat__tools *tools, const leat__question *ques
     return h;
 }
 
+static int ask_size(leat__tools *tools, const leat__question *question, uint64_t sample, uint64_t *answer,
+                    leat_error *err) {
+    const leat__value *value = &tools->value[question->value];
+    const leat__decode_options options = {.orient = question->from != 0};
+    leat__picture_info info;
+    if (value->dtype != LEAT_DTYPE_BYTES) {
+        *answer = (uint64_t)value->shape[0] << 32 | (uint32_t)value->shape[1];
+        return 0;
+    }
+    const int rc = leat__decode_info(tools->decoder, value->data, value->bytes, &options, &info, err);
+    if (rc == 0) *answer = (uint64_t)info.height << 32 | (uint32_t)info.width;
+    if (rc == 0) return 0;
+    char where[300];
+    tools->plan->source->class->describe(tools->plan->source, sample, where, sizeof where);
+    leat__error_prefix(err, "%s: ", where);
+    return rc;
+}
+
 int leat__question_answer(leat__tools *tools, const leat__question *question, const leat__where *at,
                           uint64_t *answer, leat_error *err) {
     const bool by_path = question->kind == LEAT_ASK_PATH || question->kind == LEAT_ASK_FOLDER;
@@ -136,6 +154,7 @@ int leat__question_answer(leat__tools *tools, const leat__question *question, co
         *answer = h >= question->from && (h < question->to || question->to == UINT64_MAX);
         break;
     }
+    case LEAT_ASK_SIZE: return ask_size(tools, question, at->sample, answer, err);
     case LEAT_ASK_HASH:
     case LEAT_ASK_PATH:
     case LEAT_ASK_FOLDER: *answer = hash_fields(tools, question); break;
@@ -162,6 +181,7 @@ static bool yes_or_no(const leat__question *question) {
 
 static uint64_t answer_of_bad(const leat__question *question, uint64_t sample) {
     if (yes_or_no(question)) return LEAT_ANSWER_BAD;
+    if (question->kind == LEAT_ASK_SIZE) return 0;
     return question->kind == LEAT_ASK_NUMBER ? LEAT_ANSWER_NONE : leat__mix64(sample);
 }
 

@@ -18,7 +18,8 @@ typedef enum leat__question_kind {
     LEAT_ASK_NUMBER,    /* the value as a whole number                                      */
     LEAT_ASK_HASH,      /* of the value                                                     */
     LEAT_ASK_PATH,      /* a hash of its path, of all fields of the source if it has none   */
-    LEAT_ASK_FOLDER     /* a hash of the folder that its file lies in                       */
+    LEAT_ASK_FOLDER,    /* a hash of the folder that its file lies in                       */
+    LEAT_ASK_SIZE /* of a picture, by its header: height in the upper half, width in the lower; from: turned as EXIF says */
 } leat__question_kind;
 
 /* What answers are when a sample is bad and may be (on_error). */

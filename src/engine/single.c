@@ -42,6 +42,12 @@ static leat__slot *open_slot(leat_pipeline *feed, uint64_t epoch, uint64_t first
     slot->state = LEAT_SLOT_FILLING;
     slot->begin = (leat__cursor){
         .epoch = epoch, .position = first, .step = first / leat__plan_global_batch(&feed->plan)};
+    slot->bucket = 0;
+    if (leat__order_bucket(&feed->plan.order)) {
+        const leat__bucket_batch batch = leat__order_batch(&feed->plan.order, epoch, first);
+        slot->begin.step = batch.step;
+        slot->bucket = batch.bucket;
+    }
     slot->n = slot->n_valid = slot->next_place = n;
     slot->n_global = (uint64_t)n;
     slot->fill = false;

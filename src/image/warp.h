@@ -80,6 +80,8 @@ void leat__matrix_unit(double m[9]);
 void leat__matrix_multiply(double out[9], const double a[9], const double b[9]);
 /* m between shifts, so that it turns about (x, y). */
 void leat__matrix_centre(double m[9], double x, double y);
+/* out = the inverse of a, which may be out itself; false when there is none. */
+bool leat__matrix_invert(double out[9], const double a[9]);
 /* The matrix that takes the four points `from` to `to`, as (x, y) pairs; false when there is none. */
 bool leat__matrix_from_points(double m[9], const double from[8], const double to[8]);
 

@@ -21,6 +21,17 @@ void leat__matrix_centre(double m[9], double x, double y) {
     leat__matrix_multiply(m, m, back);
 }
 
+bool leat__matrix_invert(double out[9], const double a[9]) {
+    const double cofactor[9] = {
+        a[4] * a[8] - a[5] * a[7], a[2] * a[7] - a[1] * a[8], a[1] * a[5] - a[2] * a[4],
+        a[5] * a[6] - a[3] * a[8], a[0] * a[8] - a[2] * a[6], a[2] * a[3] - a[0] * a[5],
+        a[3] * a[7] - a[4] * a[6], a[1] * a[6] - a[0] * a[7], a[0] * a[4] - a[1] * a[3]};
+    const double whole = a[0] * cofactor[0] + a[1] * cofactor[3] + a[2] * cofactor[6];
+    if (!(whole * whole > 1e-24 && whole * whole < 1e300)) return false;
+    for (int i = 0; i < 9; i++) out[i] = cofactor[i] / whole;
+    return true;
+}
+
 /* Eight equations by elimination, the largest pivot first. */
 bool leat__matrix_from_points(double m[9], const double from[8], const double to[8]) {
     double a[8][9];

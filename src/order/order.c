@@ -17,6 +17,7 @@ static void free_verb(leat__order_verb *verb) {
     leat__blocks_free(&verb->blocks);
     leat__interleave_free(&verb->interleave);
     leat__branch_free(&verb->branch);
+    leat__bucket_free(&verb->bucket);
 }
 
 static void free_tables(leat__order *order, int i) {
@@ -42,6 +43,7 @@ int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_e
 bool leat__order_fixed(const leat__order_verb *verb) {
     if (verb->kind == LEAT_ORDER_SHUFFLE) return !verb->reshuffle;
     if (verb->kind == LEAT_ORDER_BRANCH) return leat__branch_fixed(verb->branch);
+    if (verb->kind == LEAT_ORDER_BUCKET) return false;
     return verb->kind != LEAT_ORDER_BALANCE || !verb->balance->drawn;
 }
 
@@ -62,6 +64,7 @@ static uint64_t length_after(const leat__order_verb *verb, uint64_t n) {
     case LEAT_ORDER_PICK:
     case LEAT_ORDER_BRANCH:
     case LEAT_ORDER_BALANCE: return verb->count;
+    case LEAT_ORDER_BUCKET: return leat__bucket_length(verb->bucket);
     }
     return n;
 }
@@ -114,6 +117,7 @@ int leat__order_allocate(leat__order *order, leat_error *err) {
         if (blocks && blocks->n == 0)
             LEAT_TRY(leat__blocks_cut(blocks, order->length[i], order->bytes ? bytes_at : NULL,
                                       &(sizing){order, i}, err));
+        if (order->verb[i].bucket) LEAT_TRY(leat__bucket_allocate(order->verb[i].bucket, err));
         const size_t n = table_size(order, i), bytes = n * sizeof(uint16_t);
         for (int k = 0; k < 2; k++) {
             leat__order_table *table = &order->table[i][k];
@@ -188,6 +192,30 @@ static uint64_t balanced(leat__order *order, int i, uint64_t iteration, uint64_t
 }
 
 /* From behind verb number n_verbs - 1 to in front of verb number down_to. */
+static leat__place map_between(leat__order *order, int down_to, int n_verbs, leat__place at);
+
+typedef struct before_bucket {
+    leat__order *order;
+    int verb;
+} before_bucket;
+
+static uint64_t map_before(void *user, uint64_t iteration, uint64_t i) {
+    const before_bucket *b = user;
+    return map_between(b->order, b->order->verb[b->verb].bucket->base, b->verb,
+                       (leat__place){.iteration = iteration, .sample = i})
+        .sample;
+}
+
+leat__bucket *leat__order_bucket(const leat__order *order) {
+    const int last = order->n_verbs - 1;
+    return last >= 0 && order->verb[last].kind == LEAT_ORDER_BUCKET ? order->verb[last].bucket : NULL;
+}
+
+leat__bucket_batch leat__order_batch(leat__order *order, uint64_t epoch, uint64_t position) {
+    before_bucket b = {order, order->n_verbs - 1};
+    return leat__bucket_batch_of(leat__order_bucket(order), epoch, position, map_before, &b);
+}
+
 static leat__place map_between(leat__order *order, int down_to, int n_verbs, leat__place at) {
     for (int i = n_verbs - 1; i >= down_to; i--) {
         const leat__order_verb *verb = &order->verb[i];
@@ -215,6 +243,11 @@ static leat__place map_between(leat__order *order, int down_to, int n_verbs, lea
         case LEAT_ORDER_BALANCE: at.sample = balanced(order, i, at.iteration, at.sample); break;
         case LEAT_ORDER_INTERLEAVE: at.sample = leat__interleave_map(verb->interleave, at.sample); break;
         case LEAT_ORDER_BRANCH: at.sample = leat__branch_map(verb->branch, at.iteration, at.sample); break;
+        case LEAT_ORDER_BUCKET: {
+            before_bucket b = {order, i};
+            at.sample = leat__bucket_map(verb->bucket, at.iteration, at.sample, map_before, &b);
+            break;
+        }
         }
     }
     return at;
@@ -310,6 +343,7 @@ static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__
         case LEAT_ORDER_PICK:
         case LEAT_ORDER_INTERLEAVE:
         case LEAT_ORDER_BRANCH:
+        case LEAT_ORDER_BUCKET:
         case LEAT_ORDER_BALANCE: assert(!"the plan has these for sources of a known length only"); break;
         }
     }

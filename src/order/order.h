@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "order/block.h"
+#include "order/bucket.h"
 #include "order/interleave.h"
 #include "order/permute.h"
 #include "order/pick.h"
@@ -30,7 +31,8 @@ typedef enum leat__order_kind {
     LEAT_ORDER_PICK,       /* a table of positions                                  */
     LEAT_ORDER_BALANCE,    /* classes in fixed proportions, see pick.h              */
     LEAT_ORDER_INTERLEAVE, /* shards in turn, see interleave.h; the first verb      */
-    LEAT_ORDER_BRANCH      /* several orders as one, see branch.h; the first verb   */
+    LEAT_ORDER_BRANCH,     /* several orders as one, see branch.h; the first verb   */
+    LEAT_ORDER_BUCKET      /* batches of samples that are alike, see bucket.h; the last verb */
 } leat__order_kind;
 
 typedef struct leat__branch leat__branch;
@@ -48,6 +50,7 @@ typedef struct leat__order_verb {
     leat__balance *balance; /* balance: the order's; its length is count                                 */
     leat__interleave *interleave; /* the order's, too                                                    */
     leat__branch *branch;         /* likewise; its length is count                                       */
+    leat__bucket *bucket;         /* likewise                                                            */
 } leat__order_verb;
 
 typedef struct leat__order_table { /* a permutation that was used lately          */
@@ -104,6 +107,9 @@ bool leat__order_group_of(leat__order *order, uint64_t epoch, uint64_t position,
  * mapped. */
 bool leat__order_group_run(leat__order *order, const leat__order_group *group, uint64_t i, uint64_t *first,
                            uint64_t *last);
+/* The batch that a position of an epoch belongs to, if the order has buckets: their verb is its last. */
+leat__bucket *leat__order_bucket(const leat__order *order); /* NULL: none */
+leat__bucket_batch leat__order_batch(leat__order *order, uint64_t epoch, uint64_t position);
 /* For streams: [floor, ceil) is the part of the source of which position may need to know: no later position of the
  * same iteration maps below floor, and mapping is right once the source is known up to ceil or to its end. If seen is
  * not 0, the source must have been seen to have so many samples before, in this iteration or an earlier one, or to end. */

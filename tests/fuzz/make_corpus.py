@@ -188,6 +188,9 @@ def main() -> None:
         "choose_from 'synth 9 4 4' \"concatenate 'synth 5 4 4' 'synth 6 4 4'\" pattern=0,1,1 stop_on_empty=false | batch 3",
         "zip image='synth 9 4 4 | shuffle' mask='synth 12 4 4 | select image label' stop=shortest | cast mask f32 | batch 4",
         "tfrecord a-* | interleave cycle=4 block=2 | parse x:float[3] | batch 4",
+        "zip image='synth 9 8 8' mask='synth 9 8 8' | mask mask fill=3 | random_crop 5 | random_flip field=image | cast mask f32 | batch 4",
+        "synth 9 8 6 | enumerate p | cast p f32 | reshape p 1 | boxes p format=cxcywh min_visible=0.1 labels=label | batch 2",
+        "synth 30 8 6 | shuffle | bucket_by_aspect_ratio 0.5,1 sizes=9x3,5x5,3x9 | resize_to_bucket crop_to_aspect_ratio=true | batch 4",
     ]
     for i, text in enumerate(texts):
         put("spec", f"text{i}", text.encode())

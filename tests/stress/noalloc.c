@@ -3,6 +3,7 @@
 /* After the first epoch nothing is allocated: not by leat, not by the C library, not by the decoders
  * behind it. All functions that allocate are replaced by ones that count. (The sanitizers have their own.) */
 #include "unit/testing.h"
+#include "unit/testing_scenes.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -233,9 +234,32 @@ static void test_combined(void **state) {
     }
 }
 
+/* What moves with a picture, boxes of differing numbers; and test_photos' pictures in batches of differing sizes. */
+static void test_scenes(void **state) {
+    (void)state;
+    write_scenes(in_dir("scenes.tfrecord"), 80, 20, 120);
+    for (int threads = 0; threads <= 4; threads++) {
+        check(spec_of("folder %s | shuffle | bucket_by_aspect_ratio 0.7,1,1.4 sizes=40x20,30x24,24x30,20x40 "
+                      "| decode | "
+                      "resize_to_bucket | random_flip_left_right | batch 8",
+                      in_dir("photos")),
+              threads);
+        check(spec_of("tfrecord %s | shuffle | " SCENE_PARSE
+                      " | random_resized_crop 32 | random_flip_left_right "
+                      "| random_rotation 0.1 | batch 8",
+                      in_dir("scenes.tfrecord")),
+              threads);
+        check(spec_of("tfrecord %s | " SCENE_PARSE
+                      " | resize 40 40 | cache | random_crop 30 | rot90 | batch 8",
+                      in_dir("scenes.tfrecord")),
+              threads);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter),      cmocka_unit_test(test_photos),
                                        cmocka_unit_test(test_records),      cmocka_unit_test(test_arrays),
-                                       cmocka_unit_test(test_more_sources), cmocka_unit_test(test_combined)};
+                                       cmocka_unit_test(test_more_sources), cmocka_unit_test(test_combined),
+                                       cmocka_unit_test(test_scenes)};
     return cmocka_run_group_tests_name("noalloc", tests, begin_files, end_files);
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "unit/testing_npy.h"
+#include "unit/testing_scenes.h"
 
 /* ----------------------------------------------------------------------------- threads that fail */
 
@@ -148,6 +149,8 @@ static scene scenes[] = {
     {"kept", "synth 50 6 6 | cache | shuffle | random_flip_left_right | batch 7", false},
     {"kept on disk", "", false},
     {"concatenated", "", false},
+    {"what follows", "", false},
+    {"buckets", "", false},
     {"drawn", "", false},
     {"pairs",
      "zip image='synth 50 6 6' mask='synth 60 6 6 | skip 3 | shuffle reshuffle=false' stop=shortest | "
@@ -172,6 +175,8 @@ static int begin(void **state) {
     write_file(in_dir("a.tfrecord"), shard.data, shard.size);
     make_old(in_dir("a.tfrecord"), 100);
     write_deflated(in_dir("a.gz"), &shard, GZIP_BITS);
+    write_scenes(in_dir("scenes.tfrecord"), 50, 9, 12);
+    make_old(in_dir("scenes.tfrecord"), 100);
     for (size_t i = 0; i < LEAT_COUNT(scenes); i++) {
         /* Removed with the indexes, so that it is always filled. */
         if (strcmp(scenes[i].name, "kept on disk") == 0)
@@ -183,6 +188,16 @@ static int begin(void **state) {
                 "concatenate 'folder %s | filter label!=1' 'tfrecord %s | interleave | parse image:bytes "
                 "label:int64=3 | split train' | filter label!=2 | select label | batch 7",
                 in_dir("photos"), in_dir("a.tfrecord"));
+        if (strcmp(scenes[i].name, "what follows") == 0)
+            snprintf(scenes[i].text, sizeof scenes[i].text,
+                     "tfrecord %s | " SCENE_PARSE " | resize 9 9 | cache | random_crop 5 | rot90 | batch 7",
+                     in_dir("scenes.tfrecord"));
+        if (strcmp(scenes[i].name, "buckets") == 0)
+            snprintf(scenes[i].text, sizeof scenes[i].text,
+                     "folder %s | shuffle | bucket_by_aspect_ratio 1,2 sizes=9x6,8x8,6x9 | decode | "
+                     "resize_to_bucket "
+                     "| batch 7",
+                     in_dir("photos"));
         if (strcmp(scenes[i].name, "drawn") == 0)
             snprintf(scenes[i].text, sizeof scenes[i].text,
                      "sample_from 'folder %s' 'tfrecord %s | parse label:int64 image:bytes | label_map 3=4 "

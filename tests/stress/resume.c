@@ -5,10 +5,11 @@
 #include "unit/testing.h"
 
 #include "unit/testing_npy.h"
+#include "unit/testing_scenes.h"
 
-enum { RUNS = 400, BATCHES_MAX = 50 };
+enum { RUNS = 450, BATCHES_MAX = 50 };
 
-static char base[16][1400];
+static char base[18][1400];
 
 static int begin(void **state) {
     if (begin_files(state) != 0) return -1;
@@ -76,6 +77,11 @@ static int begin(void **state) {
         write_deflated(in_dir("shards/%d", i), &part, i % 2 ? GZIP_BITS : ZLIB_BITS);
     }
     snprintf(base[15], sizeof base[15], "tfrecord %s | %s", in_dir("shards/*"), parse);
+    write_scenes(in_dir("scenes.tfrecord"), 37, 9, 14);
+    snprintf(base[16], sizeof base[16], "tfrecord %s | " SCENE_PARSE " | resize 9 9 flavour=pil",
+             in_dir("scenes.tfrecord"));
+    snprintf(base[17], sizeof base[17], "tfrecord %s | " SCENE_PARSE " | random_resized_crop 8 | rot90",
+             in_dir("scenes.tfrecord"));
     snprintf(base[5], sizeof base[5], "options on_error=replace | tfrecord %s | %s", in_dir("bad.gz"), parse);
     return 0;
 }
@@ -89,7 +95,7 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
     bool repeated = false, pictured = source == 8;
     size_t n = (size_t)snprintf(out, cap, "%s", base[source]);
     const bool stream = source == 3 || source == 5 || source == 15,
-               labelled = stream || source < 6 || source == 7 || source >= 12;
+               labelled = stream || source < 6 || source == 7 || (source >= 12 && source < 16);
     bool shuffled = source == 10 || source == 11; /* they are another list in every epoch */
     static const char *const choices[] = {"filter \"label not in 1,3\"",
                                           "split train by=hash",

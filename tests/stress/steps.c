@@ -6,6 +6,7 @@
 
 #include "engine/ops.h"
 #include "unit/testing_npy.h"
+#include "unit/testing_scenes.h"
 
 enum { STEPS = 64, N = 100 };
 
@@ -37,6 +38,7 @@ static int begin(void **state) {
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 3073; k++) raw[i][k] = (uint8_t)leat__rng_below(&rng, k ? 256 : 10);
     write_file(in_dir("raw.bin"), raw, sizeof raw);
+    write_scenes(in_dir("scenes.tfrecord"), N, 6, 12);
     leat__buf npy = make_npy(raw, 4, (int64_t[]){N, 4, 4, 3});
     write_buf(in_dir("x.npy"), &npy);
     return chdir(test_dir);
@@ -79,6 +81,14 @@ static const char *const texts[] = {
     RECORDS " | shuffle | cache | random_brightness 0.2 | batch 2",
     "folder photos | shuffle | decode | random_crop 3 | cache kept freeze=true | batch 2",
     "folder photos | shuffle | decode | padded_batch 3 max=image:5x5x3",
+    "folder photos | shuffle | bucket_by_aspect_ratio 1.1 sizes=5x4,3x6 | decode | resize_to_bucket | "
+    "random_flip_left_right | batch 3",
+    "folder photos | bucket_by_aspect_ratio 1.1 | decode | padded_batch 2 max=image:5x5x3 "
+    "drop_remainder=true",
+    "tfrecord scenes.tfrecord | " SCENE_PARSE
+    " | shuffle | random_crop 5 | random_rotation 0.1 | random_flip | batch "
+    "3",
+    "tfrecord scenes.tfrecord | " SCENE_PARSE " | resize 9 9 | cache | shuffle | random_crop 5 | batch 2",
     "synth 100 4 4 | batch 6 | unbatch | batch 2",
     "synth 100 4 4 | shuffle | batch 10 | rebatch 3",
     "synth 100 4 4 | shuffle | batch 2 | skip 1 | take 40 | repeat 2",

@@ -195,6 +195,7 @@ static list *model(const leat__order *order, int k, uint64_t iteration, uint64_t
         case LEAT_ORDER_PICK:
         case LEAT_ORDER_BALANCE: /* in test_select.c */
         case LEAT_ORDER_INTERLEAVE:
+        case LEAT_ORDER_BUCKET:
         case LEAT_ORDER_BRANCH: /* in test_interleave.c and test_combine.c */
         case LEAT_ORDER_REPEAT: break;
         }
@@ -222,6 +223,7 @@ static leat__order_verb random_verb(leat__rng *rng, uint32_t op, bool endless_so
         break;
     case LEAT_ORDER_PICK:
     case LEAT_ORDER_INTERLEAVE:
+    case LEAT_ORDER_BUCKET:
     case LEAT_ORDER_BRANCH:
     case LEAT_ORDER_BALANCE: break;
     }
