@@ -43,8 +43,9 @@ BUILD = ROOT / "build"
 GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "python", "long")
 FLAVOURS = {
     "release": [],
-    "asan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=address,undefined"],
-    "tsan": ["-Dbuildtype=debugoptimized", "-Db_sanitize=thread"],
+    # One step less of optimising takes half the time to build and hardly longer to run.
+    "asan": ["-Doptimization=1", "-Ddebug=true", "-Dc_args=-g1", "-Db_sanitize=address,undefined"],
+    "tsan": ["-Doptimization=1", "-Ddebug=true", "-Dc_args=-g1", "-Db_sanitize=thread"],
 }
 SLOWER = {"release": 1, "asan": 4, "tsan": 10}  # how much longer a program may take
 FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 200_000  # inputs for each fuzz target

@@ -220,6 +220,8 @@ typedef struct leat_source_callbacks {
      * not call into the pipeline. */
     int (*read_at)(void *user, uint64_t i, leat_value_out *out, leat_error *err);
     int thread_safe; /* 1 = several threads may call it at once; 0 = one call at a time      */
+    /* 1 = no thread of its own reads ahead, however long read_at takes: calls go on at once in n_threads at the most. */
+    int no_read_ahead;
     /* A number of your own that tells this data from other data: states of one are refused by the other. */
     uint64_t identity;
     void *user; /* passed to read_at; must outlive every pipeline on this spec              */

@@ -55,7 +55,11 @@ static PyObject *fail(Pipeline *self, const leat_error *err) {
     if (!shown) return NULL;
     raise_error(err, shown);
     Py_DECREF(shown);
-    if (self->cause) {
+    if (self->cause &&
+        !PyObject_IsInstance(self->cause, PyExc_Exception)) { /* Ctrl-C in a callback is no error */
+        PyErr_SetObject((PyObject *)Py_TYPE(self->cause), self->cause);
+        Py_CLEAR(self->cause);
+    } else if (self->cause) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         PyErr_NormalizeException(&type, &value, &traceback);

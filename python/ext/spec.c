@@ -243,6 +243,7 @@ static int add_source(Pipeline *self, PyObject *given) {
                                                           .max_bytes = max_bytes,
                                                           .read_at = read_at,
                                                           .thread_safe = 1,
+                                                          .no_read_ahead = 1,
                                                           .identity = identity,
                                                           .user = self});
     return 0;

@@ -7,7 +7,7 @@ must have the buffer protocol or be a list of numbers or strings.
 from __future__ import annotations
 
 import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._leat import Tensor
@@ -92,6 +92,15 @@ def to_value(tensor: Tensor, offsets: Tensor | None) -> Any:
     if offsets is None:
         return to_array(tensor)
     return Ragged(to_array(tensor), to_array(offsets), tensor.dtype == "bytes")
+
+
+def converter(dtype: str, ragged: bool) -> Callable[[Tensor, Tensor | None], Any]:
+    """to_value for one field, without what is the same for all batches."""
+    numpy = optional("numpy")
+    if ragged or numpy is None or dtype == "bf16":
+        return to_value
+    as_array = numpy.asarray
+    return lambda tensor, offsets: as_array(tensor)
 
 
 def first_value(tensor: Tensor, offsets: Tensor | None) -> Any:

@@ -301,17 +301,25 @@ class Dataset(Operations):
                 sys.stderr.write("\r\033[K")
         return Feed(pipeline)
 
+    def _quiet(self) -> Feed:
+        """A pipeline that does no work by itself: for questions and single samples."""
+        runs = self._runs
+        runs.check()
+        with runs.lock:
+            if runs.plan is None or runs.plan.pipeline.closed:
+                runs.plan = self._open(synchronous=True)
+            return runs.plan
+
     def _plan(self) -> Feed:
-        """A pipeline to ask: the one that is there, or one that does no work by itself."""
+        """A pipeline to ask: that of the last iteration if there is one."""
         runs = self._runs
         runs.check()
         with runs.lock:
             last = runs.last() if runs.last else None
-            for feed in (runs.idle, last._feed if last else None, runs.plan):
+            for feed in (runs.idle, last._feed if last else None):
                 if feed is not None and not feed.pipeline.closed:
                     return feed
-            runs.plan = self._open(synchronous=True)
-            return runs.plan
+            return self._quiet()
 
     def close(self) -> None:
         """Stops the threads that are kept for the next iteration. The dataset can be used again."""
@@ -379,7 +387,7 @@ class Dataset(Operations):
         if isinstance(i, slice):
             raise TypeError("a dataset gives single samples: ds[3]; for a part of it use skip(n) and take(n)")
         place = i.__index__()
-        feed = self._plan()
+        feed = self._quiet()
         n = feed.pipeline.size()[1]
         if place < 0 <= n:
             place += n
@@ -429,7 +437,7 @@ class Dataset(Operations):
             last = runs.last() if runs.last else None
             if last is not None and last._feed is not None and last._feed.pending is None:
                 return last._feed.pipeline.state()
-            return feed.state_at(runs.last_cursor if runs.last else runs.next)
+            return feed.state_at(runs.place())
         if epoch < 0 or step < 0:
             raise ValueError(f"state(): epoch and step count from 0, not {epoch} and {step}")
         batches, _, turns = feed.pipeline.size()
@@ -458,7 +466,7 @@ class Dataset(Operations):
             raise StateError("this is not the state of a pipeline")
         checked.at = None
         runs.next = Cursor(int(found[1]), int(found[2]), int(found[3]))
-        runs.last = None
+        runs.last = runs.latest = None
 
     def stats(self) -> dict[str, Any]:
         """What the pipeline has done so far: samples, batches, copies, slots, wait_s, stages, ...
@@ -504,7 +512,15 @@ class Dataset(Operations):
 
     def __str__(self) -> str:
         try:
-            plan = self._plan().pipeline.plan().rstrip()
+            feed = self._plan()
+            lines = feed.pipeline.plan().splitlines()
+            if feed is self._runs.plan:  # which has no threads and one slot: how it will run is not known yet
+                lines = [line for line in lines if not line.startswith(("memory ", "work "))]
         except Error as error:
-            plan = f"cannot be opened: {error}"
-        return f"{self.text}\nseed {self.seed}\n{plan}"
+            lines = [f"cannot be opened: {error}"]
+        return "\n".join([self.text, f"seed {self.seed}", *lines])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles carry the description and the seed; what is open stays here."""
+        return type(self), (self._operations, self._origin, Seed(self.seed), self._config, self._layout,
+                            self._callbacks)

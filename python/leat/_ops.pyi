@@ -37,12 +37,17 @@ class Operations:
         self,
         window: int | None = None,
         *,
+        block: int | None = None,
+        group: int | None = None,
         seed: int | None = None,
         reshuffle: bool | None = None,
     ) -> Self:
-        """Another order in every epoch: of all samples, or within windows of consecutive ones.
+        """Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.
 
         window: 0: all samples at once (streams: 4096); else this many at a time (default 0)
+        block: for storage that wants to be read in order: bytes of consecutive samples that stay
+            together, such as 4MiB; 0: none do (default 0)
+        group: with block: so many blocks are shuffled together (default 16)
         seed: its own seed; without it the pipeline's
         reshuffle: false: the same order in every epoch (default true)
         """
@@ -76,6 +81,24 @@ class Operations:
 
         count: -1: without end (default -1)
         """
+        ...
+
+    def interleave(
+        self,
+        cycle: int | None = None,
+        block: int | None = None,
+    ) -> Self:
+        """Records of several shards in turn: so many shards at a time, so many records of each.
+
+        cycle: shards at a time (default 16)
+        block: records of each in turn (default 1)
+        """
+        ...
+
+    def flat_map(
+        self,
+    ) -> Self:
+        """Shards one after the other, which is the order without it: interleave cycle=1."""
         ...
 
     def balance(
@@ -231,6 +254,7 @@ class Operations:
         channels: int | None = None,
         orient: bool | None = None,
         depth: Literal["8", "16"] | None = None,
+        palette: Literal["colour", "index"] | None = None,
     ) -> Self:
         """An image file (JPEG, PNG, WebP, GIF, BMP, told by content) to u8 or u16 pixels.
 
@@ -238,6 +262,8 @@ class Operations:
         channels: 1 gray, 3 RGB, 4 RGBA, 0 as stored (default 3)
         orient: turn the picture as its EXIF data says (default false)
         depth: 16: u16 pixels; files of 8 bits are multiplied by 257 (default 8)
+        palette: index: the numbers that a PNG with a palette stores, one channel; for masks (default
+            colour)
         """
         ...
 
@@ -539,6 +565,7 @@ class Operations:
         ratio: Text | None = None,
         attempts: int | None = None,
         covered: float | None = None,
+        box_field: str | None = None,
         method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"] | None = None,
         antialias: bool | None = None,
         field: str | None = None,
@@ -551,7 +578,8 @@ class Operations:
         area: share of the picture's area, from,to (default 0.05,1)
         ratio: width over height, from,to (default 0.75,1.33)
         attempts: then the whole picture is taken (default 100)
-        covered: least share of the picture, as min_object_covered (default 0.1)
+        covered: least share of the picture, or of one of its boxes, as min_object_covered (default 0.1)
+        box_field: boxes of which at least one is covered; without it the whole picture
         method: interpolation of tf.image.resize (default bilinear)
         antialias: widen the filter when the picture shrinks (default false)
         field: which field (default image)
@@ -1571,6 +1599,7 @@ class Operations:
         seed: int | None = None,
         fuse: bool | None = None,
         accuracy: Literal["exact", "fast"] | None = None,
+        read_ahead: Text | None = None,
     ) -> Self:
         """Settings of the whole pipeline; may stand anywhere.
 
@@ -1579,6 +1608,8 @@ class Operations:
         seed: its own seed; without it the pipeline's
         fuse: off: every operation by itself, with the same results (default true)
         accuracy: fast: libjpeg's fast IDCT, as TensorFlow decodes by default (default exact)
+        read_ahead: threads that read what comes next; auto: when storage is slow; off: none (default
+            auto)
         """
         ...
 
@@ -1652,6 +1683,110 @@ class Operations:
         group: samples among which partners are taken; the batch is a multiple of it (default 16)
         p: how likely (default 1)
         labels: f32 labels that are mixed with the same shares; none: there are none (default label)
+        field: which field (default image)
+        """
+        ...
+
+    def mask(
+        self,
+        *,
+        field: str,
+        image: str | None = None,
+        fill: float | None = None,
+    ) -> Self:
+        """From here on this field moves with a picture, by nearest values: classes of pixels stay what they
+        are.
+
+        field: the mask, decoded
+        image: the picture that it belongs to (default image)
+        fill: its value where a border or a warp shows nothing of the picture (default 0)
+        """
+        ...
+
+    def boxes(
+        self,
+        *,
+        field: str,
+        format: Literal["xyxy", "xywh", "yxyx", "cxcywh"] | None = None,
+        normalized: bool | None = None,
+        image: str | None = None,
+        min_area: float | None = None,
+        min_visible: float | None = None,
+        labels: Text | None = None,
+    ) -> Self:
+        """From here on these boxes move with a picture; those that leave it are taken out, or become zeros.
+
+        field: four numbers a box
+        format: two corners, a corner and the size, TensorFlow's order, the middle and the size (default
+            xyxy)
+        normalized: relative to the size of the picture, before and behind (default false)
+        image: the picture that it belongs to (default image)
+        min_area: in pixels of the result; what is smaller is lost (default 0)
+        min_visible: share of a box; if less of it is left, it is lost (default 0)
+        labels: fields with values for each of them, which go with those that are taken out
+        """
+        ...
+
+    def keypoints(
+        self,
+        *,
+        field: str,
+        format: Literal["xy", "yx", "xyv"] | None = None,
+        normalized: bool | None = None,
+        origin: Literal["corner", "centre"] | None = None,
+        outside: Literal["keep", "zero", "remove"] | None = None,
+        image: str | None = None,
+        labels: Text | None = None,
+    ) -> Self:
+        """From here on these places move with a picture.
+
+        field: two or three numbers a place
+        format: xyv: with a number that becomes 0 when the place leaves the picture, as COCO has it
+            (default xy)
+        normalized: relative to the size of the picture, before and behind (default false)
+        origin: where 0,0 lies in the first pixel; centre: whole numbers are pixels (default corner)
+        outside: those that leave the picture: as they come, zeros, or taken out (default keep)
+        image: the picture that it belongs to (default image)
+        labels: fields with values for each of them, which go with those that are taken out
+        """
+        ...
+
+    def bucket_by_aspect_ratio(
+        self,
+        edges: Text,
+        *,
+        sizes: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Batches of pictures of like shape: buckets by width over height, batches as they become full.
+
+        edges: width over height between buckets: 0.75,1.33
+        sizes: for resize_to_bucket, height x width of each: 480x320,384x384,320x480
+        field: which field (default image)
+        """
+        ...
+
+    def resize_to_bucket(
+        self,
+        *,
+        method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
+        flavour: Literal["pil", "tf"] | None = None,
+        antialias: bool | None = None,
+        crop_to_aspect_ratio: bool | None = None,
+        pad_to_aspect_ratio: bool | None = None,
+        fill: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The size that bucket_by_aspect_ratio gives to the batch of the picture.
+
+        method: interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the
+            last three (default bilinear)
+        flavour: whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32 (default pil)
+        antialias: widen the filter when the picture shrinks (default false)
+        crop_to_aspect_ratio: only the largest part in the middle that has the shape of the result
+            (default false)
+        pad_to_aspect_ratio: with a border first that gives it the shape of the result (default false)
+        fill: of a constant border: one number, or one a channel, in the picture's units (default 0)
         field: which field (default image)
         """
         ...

@@ -235,9 +235,19 @@ class Reader:
         self.source = source
         self.mine: dict[int, Process] = {}  # thread -> its process
 
+    def _reclaim(self) -> None:
+        """Processes of threads that have ended: those that open a pipeline are others than those that run it."""
+        for thread in list(self.mine):
+            if not os.path.exists(f"/proc/self/task/{thread}"):
+                process = self.mine.pop(thread, None)
+                if process is not None:
+                    self.source.give(process)
+
     def ask(self, request: tuple[str, int]) -> tuple[Process, tuple[Any, ...]]:
-        thread, code = threading.get_ident(), 0
+        thread, code = threading.get_native_id(), 0
         for _ in range(TRIES):
+            if thread not in self.mine:
+                self._reclaim()
             process = self.mine.get(thread) or self.source.take()
             self.mine[thread] = process
             try:

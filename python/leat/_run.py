@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._arrays import first_value, to_value
+from ._arrays import converter, first_value, optional, to_value
 from ._errors import ForkedError
 from ._leat import Batch as RawBatch
 from ._leat import Pipeline
@@ -183,6 +183,7 @@ class Runs:
         self.next = Cursor()
         self.last: weakref.ref[Iterator] | None = None
         self.last_cursor = Cursor()
+        self.latest: object = None  # a token of the last iteration, which outlives it
 
     def check(self) -> None:
         """After fork the parent's pipelines are of no use: begin anew."""
@@ -191,6 +192,28 @@ class Runs:
             self.lock = threading.RLock()
             self.clear()
             self.next = following
+
+    def note(self, iterator: Iterator) -> None:
+        """Remembers where an iteration has come to, when it ends; while it lives it is asked."""
+        with self.lock:
+            place = iterator.behind()
+            if place is None or self.latest is not iterator.token:
+                return
+            self.last_cursor = place
+            if iterator.endless:  # the next iteration begins behind what this one has seen
+                self.next = Cursor(iterator.epoch + 1)
+
+    def following(self) -> Cursor:
+        """Where the next iteration begins."""
+        last = self.last() if self.last else None
+        if last is not None:
+            self.note(last)
+        return self.next
+
+    def place(self) -> Cursor:
+        """Where the last iteration stands."""
+        last = self.last() if self.last else None
+        return (last.behind() if last is not None else None) or (self.last_cursor if self.latest else self.next)
 
     def take(self, open_feed: Callable[[], Feed]) -> Feed:
         with self.lock:
@@ -222,8 +245,9 @@ class Iterator:
         self._single = not dataset.batched or dataset._items_are_batches
         self._trim = dataset._items_are_batches
         self._feed: Feed | None = None
+        self.token = object()
         self.epoch, self.step = -1, -1
-        begin = runs.next
+        begin = runs.following()
         feed = runs.take(dataset._open)
         try:
             feed.move(begin)
@@ -231,13 +255,22 @@ class Iterator:
             feed.close()
             raise
         self._feed = feed
-        self._layout = dataset._layout_of([name for name, *_ in feed.fields])
+        names = [name for name, *_ in feed.fields]
+        self._layout = dataset._layout_of(names)
+        self._names = names
+        self._convert = [converter(dtype, ragged) for _, dtype, _, ragged in feed.fields]
+        numpy = optional("numpy")
+        plain = numpy is not None and all(dtype != "bf16" and not ragged for _, dtype, _, ragged in feed.fields)
+        # The usual case, which has to be quick: all fields are arrays, in a tuple, in the order of the batch.
+        self._array = numpy.array if numpy is not None and plain and self._layout == tuple(names) else None
         self._length, _, turns = feed.pipeline.size()
+        self._batch_size = feed.batch_size
         self._stop = None if turns < 0 else (begin.epoch // turns + 1) * turns
         with runs.lock:
             runs.next = Cursor(self._stop if self._stop is not None else begin.epoch + 1)
             runs.last = weakref.ref(self)
             runs.last_cursor = begin
+            runs.latest = self.token
 
     def __iter__(self) -> Iterator:
         return self
@@ -245,17 +278,25 @@ class Iterator:
     def __next__(self) -> Any:
         with self._lock:
             raw = self._pull()
-        batch = Batch(raw, self._layout, self._trim)
         if self._raw:
-            return batch
-        return batch.sample() if self._single else batch.structure()
+            return Batch(raw, self._layout, self._trim)
+        if self._single:
+            return Batch(raw, self._layout, self._trim).sample()
+        tensors = raw.tensors()
+        array = self._array
+        if array is not None:
+            return tuple([array(tensor, copy=False) for tensor, _ in tensors])
+        return arrange(self._layout, {name: convert(*tensor) for name, convert, tensor
+                                      in zip(self._names, self._convert, tensors)})
 
     def _pull(self) -> RawBatch:
         feed = self._feed
         if feed is None:
             raise StopIteration
+        raw = feed.pending
         try:
-            raw = feed.pending or feed.pipeline.next()
+            if raw is None:
+                raw = feed.pipeline.next()
         except (KeyboardInterrupt, ForkedError):
             raise
         except BaseException:
@@ -268,31 +309,35 @@ class Iterator:
         if raw is None:  # a stream without records
             self.close()
             raise StopIteration
-        if self._stop is not None and raw.epoch >= self._stop:
+        epoch, step, stop = raw.epoch, raw.step, self._stop
+        if stop is not None and epoch >= stop:
             feed.pending = raw
             self._finish()
             raise StopIteration
-        self.epoch, self.step = raw.epoch, raw.step
+        self.epoch, self.step = epoch, step
         feed.at = None
-        with self._runs.lock:
-            if self._stop is None:  # without end: the next iteration begins behind what this one has seen
-                self._runs.next = Cursor(raw.epoch + 1)
-            self._runs.last_cursor = self._behind(raw, feed)
-        if self._stop is not None and self._length > 0 and raw.epoch + 1 == self._stop and raw.step + 1 >= self._length:
+        if step + 1 == self._length and stop is not None and epoch + 1 == stop:
             self._finish()  # nobody has to wait for the first batch of the next epoch to know
         return raw
 
-    def _behind(self, raw: RawBatch, feed: Feed) -> Cursor:
-        """The place behind a batch, for states; of a stream the engine itself knows it better."""
-        if 0 < self._length <= raw.step + 1:
-            return Cursor(raw.epoch + 1)
-        return Cursor(raw.epoch, (raw.step + 1) * feed.batch_size, raw.step + 1)
+    def behind(self) -> Cursor | None:
+        """The place behind the last batch, for states; of a stream the engine itself knows it better."""
+        if self.epoch < 0:
+            return None
+        if 0 < self._length <= self.step + 1:
+            return Cursor(self.epoch + 1)
+        return Cursor(self.epoch, (self.step + 1) * self._batch_size, self.step + 1)
 
     def _finish(self) -> None:
         """The iteration is over, and the pipeline stands at the beginning of the next."""
         feed, self._feed = self._feed, None
         if feed is not None and self._stop is not None:
+            self._runs.note(self)
             self._runs.give(feed, Cursor(self._stop))
+
+    @property
+    def endless(self) -> bool:
+        return self._stop is None
 
     def stats(self) -> dict[str, Any]:
         """What the pipeline has done so far."""
@@ -305,10 +350,12 @@ class Iterator:
         """Ends the iteration and stops its threads. Batches stay valid."""
         feed, self._feed = self._feed, None
         if feed is not None:
+            self._runs.note(self)
             feed.close()
 
     def __del__(self) -> None:
         feed = getattr(self, "_feed", None)
         if feed is not None:
             self._feed = None
+            self._runs.note(self)
             self._runs.give(feed, None if self.epoch >= 0 else feed.at)

@@ -75,7 +75,9 @@ struct leat__ahead {
 
 int leat__ahead_new(leat__ahead **out, leat_pipeline *feed, leat_error *err) {
     *out = NULL;
-    if (feed->plan.stream || feed->plan.read_ahead == 0 || feed->config.synchronous) return 0;
+    if (feed->plan.stream || feed->plan.read_ahead == 0 || feed->plan.source->no_read_ahead ||
+        feed->config.synchronous)
+        return 0;
     leat__ahead *a = leat__alloc(LEAT_MEM_WORKER, sizeof *a);
     if (!a) return leat__fail_memory(err, sizeof *a, "read-ahead");
     a->feed = feed;
@@ -168,11 +170,12 @@ static void free_bytes(leat__ahead *a, uint64_t number) {
 
 /* ------------------------------------------------------------------------------------------- what next */
 
-static uint64_t places_of(const leat_pipeline *feed, leat__cursor at, uint64_t *n_global) {
+/* Places of this rank in the batch that begins there. */
+static uint64_t places_of(leat_pipeline *feed, leat__cursor at, uint64_t *n_global) {
     const leat__plan *plan = &feed->plan;
-    const uint64_t length = leat__order_length(&plan->order), batch = (uint64_t)plan->batch;
-    const uint64_t left = length > at.position ? length - at.position : 0, own = (uint64_t)plan->rank * batch;
-    *n_global = LEAT_MIN(left, leat__plan_global_batch(plan));
+    const uint64_t batch = (uint64_t)plan->batch, own = (uint64_t)plan->rank * batch;
+    int bucket;
+    *n_global = leat__sched_batch(feed, at, &bucket);
     if (plan->drop_remainder && *n_global < leat__plan_global_batch(plan)) *n_global = 0;
     return *n_global > own ? LEAT_MIN(*n_global - own, batch) : 0;
 }

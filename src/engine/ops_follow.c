@@ -175,7 +175,7 @@ const leat__op leat__ops_follow[] = {
      .kind = LEAT_OP_SAMPLE,
      .help = "From here on this field moves with a picture, by nearest values: classes of pixels stay what "
              "they are.",
-     .like = "torchvision tv_tensors.Mask, keras segmentation_masks",
+     .like = "torchvision tv_tensors.Mask",
      .plan = plan_mask,
      .arg = {{.name = "field", .kind = LEAT_ARG_FIELD, .help = "the mask, decoded"},
              LEADER_ARG,
@@ -188,7 +188,7 @@ const leat__op leat__ops_follow[] = {
      .kind = LEAT_OP_SAMPLE,
      .help =
          "From here on these boxes move with a picture; those that leave it are taken out, or become zeros.",
-     .like = "torchvision tv_tensors.BoundingBoxes, SanitizeBoundingBoxes, keras bounding_boxes",
+     .like = "torchvision tv_tensors.BoundingBoxes, torchvision SanitizeBoundingBoxes",
      .plan = plan_boxes,
      .arg = {{.name = "field", .kind = LEAT_ARG_FIELD, .help = "four numbers a box"},
              {.name = "format",

@@ -84,6 +84,8 @@ struct leat_pipeline {
 bool leat__sched_step(leat_pipeline *feed, leat__worker *worker);
 /* Runs a task: reads, transforms and stores its samples, and mixes its groups. Without the mutex. */
 void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task);
+/* Samples, on all ranks together, of the batch that begins there, and their bucket. Not for streams; with the mutex held. */
+uint64_t leat__sched_batch(leat_pipeline *feed, leat__cursor at, int *bucket);
 /* Where the batch behind one of n samples on all ranks begins, as far as is known. */
 leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint64_t n);
 /* Whether every batch of every epoch has been opened. With the mutex held. */

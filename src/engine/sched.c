@@ -46,6 +46,16 @@ leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint
     return cursor_next(feed, cursor_behind(at, n));
 }
 
+uint64_t leat__sched_batch(leat_pipeline *feed, leat__cursor at, int *bucket) {
+    leat__order *order = &feed->plan.order;
+    const uint64_t length = leat__order_length(order), left = length > at.position ? length - at.position : 0;
+    *bucket = 0;
+    if (left == 0 || !leat__order_bucket(order)) return LEAT_MIN(left, leat__plan_global_batch(&feed->plan));
+    const leat__bucket_batch batch = leat__order_batch(order, at.epoch, at.position);
+    *bucket = batch.bucket;
+    return batch.left;
+}
+
 static int begin_slot(leat_pipeline *feed) {
     leat__slot *slot = leat__ring_free_slot(feed->ring);
     if (!slot) return 0;
@@ -115,15 +125,7 @@ static int map_places(leat_pipeline *feed) {
     if (feed->stream) {
         if (!walk_places(feed)) return 0;
     } else {
-        const uint64_t length = leat__order_length(&plan->order);
-        const uint64_t left = length > slot->begin.position ? length - slot->begin.position : 0;
-        slot->n_global = LEAT_MIN(left, leat__plan_global_batch(plan));
-        if (left && leat__order_bucket(&plan->order)) {
-            const leat__bucket_batch batch_of =
-                leat__order_batch(&plan->order, slot->begin.epoch, slot->begin.position);
-            slot->n_global = batch_of.left;
-            slot->bucket = batch_of.bucket;
-        }
+        slot->n_global = leat__sched_batch(feed, slot->begin, &slot->bucket);
         for (uint64_t i = 0; i < batch && first + i < slot->begin.position + slot->n_global; i++)
             map_place(feed, first + i, leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
     }

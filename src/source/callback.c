@@ -190,6 +190,7 @@ int leat__callback_open(leat__source **out, const leat_source_callbacks *given, 
     leat__source *base = &self->base;
     base->class = &callback_class;
     self->given = *given;
+    self->base.no_read_ahead = given->no_read_ahead != 0;
     self->given.field = NULL; /* the caller's, and copied below */
     self->guard = *guard;
     base->n_samples = given->n;

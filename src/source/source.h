@@ -72,6 +72,7 @@ struct leat__source {
     int n_parts;         /* of a combined one, else 0                              */
     leat__source **part; /* (n_parts) its own                                      */
     bool paired_anew;    /* which samples of its parts meet is drawn in every epoch */
+    bool no_read_ahead;  /* only workers read                                      */
     char title[256];     /* "folder photos: 1,281,167 images in 1,000 classes"     */
     char warning[300];   /* what was ignored or could not be kept; empty if nothing */
 };

@@ -18,6 +18,7 @@ LEAT = os.environ.get("LEAT", str(ROOT / "build/release/cli/leat"))
 # Proven elsewhere, against the real libraries too.
 PROVEN = {
     "decode": "tests/unit/test_decode.c", "resize": "tests/unit/test_golden_resize.c",
+    "resize_to_bucket": "tests/cli/test_bucket.py",  # the same as resize
 }
 TYPES = {"uint8": "u8", "uint16": "u16", "float32": "f32"}
 

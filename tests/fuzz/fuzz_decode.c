@@ -50,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                           .orient = o >> 2 & 1,
                                           .fast = o >> 3 & 1,
                                           .deep = o >> 7 & 1,
+                                          .indices = (o & 11) == 9,
                                           .pixels_max = 1 << 17,
                                           .side_max = 20000,
                                           .scans_max = 12,

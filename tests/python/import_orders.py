@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decodes the same pictures with leat and with other packages that carry their own codecs, in one process, once for each
-order of importing. `scripts/wheel --check` runs it on the wheel.
+"""Decodes the same pictures with leat and with other packages that carry their own codecs, in one process, once for
+each order of importing. `scripts/wheel --check` runs it on the wheel.
 
     python tests/python/import_orders.py FOLDER [MODULE...]     default: PIL.Image cv2 tensorflow, those that are there
 """
@@ -40,7 +40,8 @@ def main() -> int:
                           if importlib.util.find_spec(name.split(".")[0])]
     bad = 0
     for order in itertools.permutations(["leat", *modules]):
-        done = subprocess.run([sys.executable, "-c", CODE, folder, *order], capture_output=True, text=True, cwd=Path("/"))
+        done = subprocess.run([sys.executable, "-c", CODE, folder, *order], capture_output=True, text=True,
+                              cwd=Path("/"))
         bad += done.stdout.strip() != "equal"
         print(" ".join(order) + ":", done.stdout.strip() or done.stderr.strip()[-500:], flush=True)
     return 1 if bad else 0

@@ -236,6 +236,22 @@ def test_batches_tell_about_themselves():
         batch["lable"]
 
 
+def test_pickles_and_copies_are_new_datasets():
+    import copy
+    import pickle
+
+    ds = leat.synthetic(20, 4, 4).shuffle().batch(4)
+    first = everything(ds)
+    for other in (pickle.loads(pickle.dumps(ds)), copy.copy(ds), copy.deepcopy(ds)):
+        assert other.seed == ds.seed and everything(other) == first
+
+
+def test_a_single_sample_needs_no_slot_of_a_kept_batch():
+    ds = leat.synthetic(400, 64, 64).configure(memory=1_500_000).batch(10)
+    kept = list(ds)
+    assert numpy.array_equal(ds[17][0], kept[1][0][7])
+
+
 def test_ranks():
     whole = leat.synthetic(40, 4, 4).shuffle(seed=2).batch(8)
     parts = [leat.synthetic(40, 4, 4).shuffle(seed=2).batch(4).configure(rank=rank, world_size=2) for rank in (0, 1)]

@@ -80,6 +80,20 @@ def test_samples():
     assert children() == before  # nothing is left behind
 
 
+def test_slow_items_start_no_more_processes():
+    class Slow(Squares):
+        def __getitem__(self, i):
+            time.sleep(0.02)
+            return super().__getitem__(i)
+
+    before = children()
+    most = 0
+    ds = leat.from_python(Slow(80), workers=2).filter(lambda sample: int(sample["label"]) % 2 == 0).batch(8)
+    for _ in ds:
+        most = max(most, len(children()) - len(before))
+    assert most <= 3  # one for each worker, and one that looked at the first item
+
+
 def test_batches():
     ds = leat.from_python(Batches(), workers=2, items="batch").shuffle(seed=3)
     assert len(ds) == 5 and ds.batched

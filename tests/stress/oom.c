@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=120 */
+/* leat-test: no-tsan timeout=240 */
 /* Every allocation of open, some batches, a restore and close fails once: a clean error or, where memory
  * is only a convenience, the same bytes as ever; never a crash, never a leak. The same for every thread
  * that cannot be started. */
@@ -282,7 +282,7 @@ static void test_no_threads(void **state) {
 }
 
 int main(void) {
-    alarm(110);
+    alarm(230);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_no_threads)};
     return cmocka_run_group_tests_name("oom", tests, begin, end_files);

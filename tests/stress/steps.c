@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=180 */
+/* leat-test: no-tsan timeout=180 */
 /* For every source and every verb: a run of 64 steps is saved at each step, gone on with from each of the states, and the
  * whole tail compared. The states of the last text of a source are tried on the next one too, which must refuse them. */
 #include "unit/testing.h"

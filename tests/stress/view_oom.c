@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=120 */
+/* leat-test: no-tsan timeout=120 */
 /* Every allocation of leat_view and of leat_compare fails once: an error with a message and no file, or the same result
  * as ever; never a crash, never a leak. */
 #include "unit/testing.h"

@@ -15,6 +15,7 @@ typedef struct storage {
     atomic_int calls, now, most; /* of read_at; those going on, and the most at once */
     int bad;                     /* every so many-th sample cannot be read; 0 = none  */
     atomic_bool stuck;           /* reads wait for as long                            */
+    bool alone;                  /* only workers may read                             */
 } storage;
 
 static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
@@ -49,6 +50,7 @@ static leat_spec *slow_spec(storage *s, const char *fmt, ...) {
                                              .max_bytes = 64,
                                              .read_at = read_at,
                                              .thread_safe = 1,
+                                             .no_read_ahead = s->alone,
                                              .user = s};
     char text[1000];
     va_list args;
@@ -184,7 +186,7 @@ static void test_files(void **state) {
     fclose(table);
     make_dir(in_dir("records"));
     for (int i = 0; i < 3; i++) write_samples(in_dir("records/%d", i), i * 50, 50, 300);
-    char text[4][700];
+    char text[5][700];
     snprintf(text[0], sizeof text[0], "folder %s | shuffle | decode | resize 16 16 | batch 6",
              in_dir("photos"));
     snprintf(text[1], sizeof text[1],
@@ -195,6 +197,10 @@ static void test_files(void **state) {
     snprintf(text[3], sizeof text[3],
              "tfrecord %s | parse label:int64 | filter label>20 | shuffle block=1k | repeat 2 | batch 8",
              in_dir("records/*"));
+    snprintf(text[4], sizeof text[4],
+             "folder %s | shuffle | bucket_by_aspect_ratio 0.8,1.2 sizes=6x4,5x5,4x6 | decode | "
+             "resize_to_bucket | batch 4",
+             in_dir("photos"));
     for (size_t i = 0; i < LEAT_COUNT(text); i++) {
         const leat_config config = {.n_threads = 2, .n_epochs = 3};
         tape want = record_spec(spec_of("%s | options read_ahead=off", text[i]), &config);
@@ -247,6 +253,25 @@ static void test_auto(void **state) {
     assert_true(atomic_load(&slow.calls) < 6 * N + 64);
     leat_pipeline_close(&feed);
     tape_free(&t);
+}
+
+/* A source that wants none has none, whatever the text says. */
+static void test_not_wanted(void **state) {
+    (void)state;
+    static const char *const modes[] = {"auto", "9"};
+    for (size_t m = 0; m < LEAT_COUNT(modes); m++) {
+        storage s = {.delay_us = 2000, .alone = true};
+        leat_pipeline *feed =
+            open_spec(slow_spec(&s, "shuffle | repeat 2 | batch 8 | options read_ahead=%s", modes[m]),
+                      &(leat_config){.n_threads = 3});
+        tape t = record(feed, -1);
+        leat_stats stats;
+        leat_pipeline_stats(feed, &stats);
+        assert_int_equal(t.rc, LEAT_END);
+        assert_true(stats.n_readers == 0 && stats.read_ahead == 0 && atomic_load(&s.most) <= 3);
+        leat_pipeline_close(&feed);
+        tape_free(&t);
+    }
 }
 
 /* Whoever closes waits for reads that have begun, and for nothing else. */
@@ -346,10 +371,15 @@ int main(int n, char **word) {
     if (n > 1 && strcmp(word[1], "--bench") == 0) return bench(n > 2 ? atof(word[2]) : 3);
     alarm(110);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_bad_samples),
-        cmocka_unit_test(test_restore),    cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_small_budget),
-        cmocka_unit_test(test_auto),       cmocka_unit_test(test_close_meanwhile),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_bad_samples),
+        cmocka_unit_test(test_restore),
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_small_budget),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_not_wanted),
+        cmocka_unit_test(test_close_meanwhile),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("ahead", tests, begin_files, end_files);

@@ -82,7 +82,9 @@ static void check_points(const char *source, const char *marked, const char *wha
             const uint64_t all = (uint64_t)want.tape.n_samples;
             if (s->cache_hits + s->cache_misses != all) fail_msg("%s: %d looks", text, (int)all);
             if (s->cache_hits == 0 || s->cache_bad != 0 || s->cache_bytes == 0)
-                fail_msg("%s: nothing was kept", text);
+                fail_msg("%s: nothing was kept with %d threads: %d hits, %d misses, %d bad, %d bytes; %s",
+                         text, threads, (int)s->cache_hits, (int)s->cache_misses, (int)s->cache_bad,
+                         (int)s->cache_bytes, said);
             if (!strstr(what, "/") && threads < 2 && s->cache_misses > SAMPLES)
                 fail_msg("%s: %d samples were made", text, (int)s->cache_misses);
             tape_free(&got.tape);
