@@ -10,7 +10,7 @@ SECONDS ?= 60
 TESTS   ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long style format fuzz bench wheel install clean help
+.PHONY: build demo test test-long test-frameworks style format fuzz bench wheel install clean help
 
 build: build/release/build.ninja ## the library and the command, optimised, in build/release (the default)
 	@echo "make: building leat in build/release"
@@ -34,6 +34,11 @@ test-long: ## the tests that take long: more mutations, soak, plain C kernels
 	@scripts/install-deps
 	@echo "make: building and running the long tests"
 	@$(PYTHON) tests/run.py --long --only long $(TESTS)
+
+test-frameworks: ## feeds real TensorFlow, Keras, PyTorch and JAX; gets them into a virtual environment of their own first
+	@scripts/install-deps
+	@echo "make: testing with real frameworks"
+	@$(PYTHON) tests/run.py --only frameworks $(TESTS)
 
 style: ## the rules of the house: who includes whom, what lives where, formatting
 	@scripts/install-deps
@@ -66,4 +71,4 @@ clean: ## removes build/
 	@rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile

@@ -11,6 +11,7 @@ Groups, in this order:
     tsan      unit and stress programs under the thread sanitizer                  build/tsan
     cli       tests/cli with pytest, on the command of build/release
     python    tests/python with pytest, on the Python package: the extension of build/release, staged in build/package
+    frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch and JAX (scripts/frameworks)
     long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
               many more mutations, tests/cli on the sanitized command
 
@@ -40,7 +41,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "python", "long")
+GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "python", "frameworks", "long")
 FLAVOURS = {
     "release": [],
     # One step less of optimising takes half the time to build and hardly longer to run.
@@ -275,15 +276,19 @@ def fuzz_programs(runs: int, seed: int, pattern: str) -> list[Program]:
     return programs
 
 
-def pytest_folder(folder: Path, flavour: str, options: argparse.Namespace) -> Tally:
+def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: str = PYTHON, name: str = "",
+               env: dict[str, str] | None = None) -> Tally:
+    """A folder or a file of tests, in one process."""
     tally = Tally()
-    report = BUILD / flavour / f"pytest-{folder.name}.xml"
+    name = name or path.name
+    report = BUILD / flavour / f"pytest-{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
-    command = [PYTHON, "-m", "pytest", str(folder), "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
+    command = [python, "-m", "pytest", str(path), "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
                "junit_family=xunit1", f"--junitxml={report}"]
     if options.k:
         command += ["-k", options.k]
-    env = {**ENV, "LEAT": str(BUILD / flavour / "cli/leat"), "LEAT_BUILD": str(BUILD / flavour)}
+    env = {**ENV, "LEAT": str(BUILD / flavour / "cli/leat"), "LEAT_BUILD": str(BUILD / flavour), **(env or {})}
+    begin = time.monotonic()
     code, output = execute(command, PYTEST_SECONDS, env, ROOT)
     if code == 5:  # pytest's word for "nothing to run"
         return tally
@@ -294,7 +299,10 @@ def pytest_folder(folder: Path, flavour: str, options: argparse.Namespace) -> Ta
             tally.add(Tally(passed=n - bad - skipped, failed=bad, skipped=skipped))
     if code != 0:
         tally.failed = max(tally.failed, 1)
-        tally.reports.append(f"--- {flavour} {folder.relative_to(ROOT)}: pytest {ending(code, PYTEST_SECONDS)}\n{output}")
+        tally.reports.append(f"--- {flavour} {path.relative_to(ROOT)} {name}: pytest {ending(code, PYTEST_SECONDS)}\n"
+                             f"{output}")
+    if options.v:
+        print(f"    {flavour} {name}: {tally}, {time.monotonic() - begin:.1f} s", flush=True)
     return tally
 
 
@@ -313,10 +321,8 @@ def stage_package() -> str:
     return str(folder.parent) if extension.exists() else ""
 
 
-def group_python(options: argparse.Namespace) -> Tally:
-    tally = Tally()
-    if not has_pytests(ROOT / "tests/python"):
-        return tally
+def build_package(options: argparse.Namespace) -> tuple[str, str]:
+    """The folder of the package, or "" and what is wrong."""
     trouble = build("release", options.j, ("product",))
     if not trouble:
         subprocess.run([tool("meson"), "configure", str(BUILD / "release"), "-Dpython=true"], cwd=ROOT, env=ENV,
@@ -324,13 +330,57 @@ def group_python(options: argparse.Namespace) -> Tally:
         built.pop("release product")
         trouble = build("release", options.j, ("product",))
     package = stage_package() if not trouble else ""
-    if not package:
-        tally.fail(trouble or "--- python: the extension was not built")
+    return package, trouble or ("" if package else "--- python: the extension was not built")
+
+
+def group_python(options: argparse.Namespace) -> Tally:
+    tally = Tally()
+    if not has_pytests(ROOT / "tests/python"):
         return tally
-    ENV["PYTHONPATH"] = package
-    tally = pytest_folder(ROOT / "tests/python", "release", options)
-    ENV.pop("PYTHONPATH")
+    package, trouble = build_package(options)
+    if trouble:
+        tally.fail(trouble)
+        return tally
+    return run_pytest(ROOT / "tests/python", "release", options, env={"PYTHONPATH": package})
+
+
+def group_frameworks(options: argparse.Namespace) -> Tally:
+    """A process for each file, since frameworks do not share one well; Keras once for each of its backends."""
+    tally = Tally()
+    files = framework_files()
+    if not files:
+        return tally
+    package, trouble = build_package(options)
+    if trouble:
+        tally.fail(trouble)
+        return tally
+    found = subprocess.run([str(ROOT / "scripts/frameworks")], cwd=ROOT, env=ENV, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, text=True)
+    if found.returncode == 3:
+        print("    frameworks: skipped, since no package index can be reached", flush=True)
+        tally.skipped = len(files)
+        return tally
+    if found.returncode != 0:
+        tally.fail(f"--- frameworks: scripts/frameworks ended with exit code {found.returncode}")
+        return tally
+    python = found.stdout.strip()
+    base = {"PYTHONPATH": package, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "2", "JAX_PLATFORMS": "cpu"}
+
+    def one(case: tuple[Path, str]) -> Tally:
+        path, backend = case
+        env = {**base, "KERAS_BACKEND": backend} if backend else base
+        return run_pytest(path, "release", options, python, f"{path.stem} {backend}".rstrip(), env)
+
+    with ThreadPoolExecutor(max(1, min(options.j, 2))) as pool:
+        for part in pool.map(one, files):
+            tally.add(part)
     return tally
+
+
+def framework_files() -> list[tuple[Path, str]]:
+    """Test files, and for those about Keras the backend."""
+    return [(path, backend) for path in sorted((ROOT / "tests/frameworks").glob("test_*.py"))
+            for backend in (("tensorflow", "jax", "torch") if path.stem.startswith("test_keras") else ("",))]
 
 
 def has_pytests(folder: Path) -> bool:
@@ -391,7 +441,7 @@ def group_cli(options: argparse.Namespace, flavour: str = "release") -> Tally:
     if trouble := build(flavour, options.j, ("all",)):
         tally.fail(trouble)
         return tally
-    return pytest_folder(folder, flavour, options)
+    return run_pytest(folder, flavour, options)
 
 
 def group_long(options: argparse.Namespace) -> Tally:
@@ -414,7 +464,7 @@ def group_long(options: argparse.Namespace) -> Tally:
     tally.add(group_fuzz(options, FUZZ_RUNS_LONG, seed=2))
     tally.add(group_cli(options, "asan"))
     if has_pytests(ROOT / "tests/long") and not (trouble := build("release", options.j, ("all",))):
-        tally.add(pytest_folder(ROOT / "tests/long", "release", options))
+        tally.add(run_pytest(ROOT / "tests/long", "release", options))
     return tally
 
 
@@ -437,6 +487,8 @@ def listing(groups: list[str], pattern: str) -> list[str]:
             lines.append(f"{group} tests/cli")
         if group == "python" and has_pytests(ROOT / "tests/python"):
             lines.append("python tests/python")
+        if group == "frameworks":
+            lines += [f"{group} {path.stem} {backend}".rstrip() for path, backend in framework_files()]
         if group == "long" and has_pytests(ROOT / "tests/long"):
             lines.append(f"{group} tests/long")
     return [line for line in lines if re.search(pattern, line)]
@@ -455,6 +507,8 @@ def main() -> int:
     groups = [group for group in GROUPS if group in (options.only or GROUPS)]
     if not options.long and "long" not in (options.only or ()):
         groups.remove("long") if "long" in groups else None
+    if "frameworks" not in (options.only or ()):
+        groups.remove("frameworks") if "frameworks" in groups else None
     if options.list:
         print("\n".join(listing(groups, options.k)))
         return 0
