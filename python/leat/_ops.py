@@ -29,6 +29,29 @@ FIELD = Arg("field", "field", "image", (), 0, 0, True, "which field")
 
 # fmt: off
 OPS: dict[str, Op] = {
+    "folder": Op("source", "Images in a directory tree; the label is the number of the top-level sub-directory in sorted order.",
+        "keras.utils.image_dataset_from_directory, keras ImageDataGenerator.flow_from_directory, torchvision datasets.ImageFolder", (
+            Arg("path", "text", None, (), 0, 0, False, "the directory"),
+            Arg("labels", "word", "auto", ("auto", "dir", "none"), 0, 0, True, "auto: labels if there are sub-directories with images"),
+            Arg("follow_links", "bool", "false", (), 0, 0, True, "enter directories that are symbolic links"),
+        )),
+    "tfrecord": Op("source", "Records of TFRecord files; both checksums are checked. GZIP and ZLIB are detected and streamed.",
+        "tf.data.TFRecordDataset", (
+            Arg("files", "texts", None, (), 0, 0, False, "names and patterns such as train-*.tfrecord"),
+            Arg("max_bytes", "int", "0", (), 0, 268435456, True, "compressed files: bytes of the largest record, when undecoded bytes go into the batch"),
+        )),
+    "arrays": Op("source", "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",
+        "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset", (
+        )),
+    "synth": Op("source", "Pictures made up on the spot, with labels: for tests and measurements.",
+        "torchvision datasets.FakeData", (
+            Arg("n", "int", "1000", (), 1, 1000000000000000, False, "how many"),
+            Arg("height", "int", "64", (), 1, 65535, False, "in pixels"),
+            Arg("width", "int", "64", (), 1, 65535, False, "in pixels"),
+            Arg("channels", "int", "3", (), 1, 4, False, "of a pixel"),
+            Arg("classes", "int", "10", (), 1, 1000000, True, "number of labels"),
+            Arg("seed", "int", "", (), 0, 0, True, "its own seed; without it the pipeline's"),
+        )),
     "list": Op("source", "Files that a CSV table names, one row a sample, with columns of labels and weights.",
         "keras ImageDataGenerator.flow_from_dataframe, tf.data.experimental.make_csv_dataset, tf.data.experimental.CsvDataset", (
             Arg("file", "text", None, (), 0, 0, False, "the table"),
@@ -82,29 +105,6 @@ OPS: dict[str, Op] = {
         "tf.data.Dataset.zip, torch.utils.data.StackDataset", (
             Arg("texts", "texts", None, (), 0, 0, False, "such as image='folder images' mask='folder masks'"),
             Arg("stop", "word", "equal", ("equal", "shortest"), 0, 0, True, "equal: lengths must be; shortest: what others have more is left out"),
-        )),
-    "folder": Op("source", "Images in a directory tree; the label is the number of the top-level sub-directory in sorted order.",
-        "keras.utils.image_dataset_from_directory, keras ImageDataGenerator.flow_from_directory, torchvision datasets.ImageFolder", (
-            Arg("path", "text", None, (), 0, 0, False, "the directory"),
-            Arg("labels", "word", "auto", ("auto", "dir", "none"), 0, 0, True, "auto: labels if there are sub-directories with images"),
-            Arg("follow_links", "bool", "false", (), 0, 0, True, "enter directories that are symbolic links"),
-        )),
-    "tfrecord": Op("source", "Records of TFRecord files; both checksums are checked. GZIP and ZLIB are detected and streamed.",
-        "tf.data.TFRecordDataset", (
-            Arg("files", "texts", None, (), 0, 0, False, "names and patterns such as train-*.tfrecord"),
-            Arg("max_bytes", "int", "0", (), 0, 268435456, True, "compressed files: bytes of the largest record, when undecoded bytes go into the batch"),
-        )),
-    "arrays": Op("source", "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",
-        "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset", (
-        )),
-    "synth": Op("source", "Pictures made up on the spot, with labels: for tests and measurements.",
-        "torchvision datasets.FakeData", (
-            Arg("n", "int", "1000", (), 1, 1000000000000000, False, "how many"),
-            Arg("height", "int", "64", (), 1, 65535, False, "in pixels"),
-            Arg("width", "int", "64", (), 1, 65535, False, "in pixels"),
-            Arg("channels", "int", "3", (), 1, 4, False, "of a pixel"),
-            Arg("classes", "int", "10", (), 1, 1000000, True, "number of labels"),
-            Arg("seed", "int", "", (), 0, 0, True, "its own seed; without it the pipeline's"),
         )),
     "shuffle": Op("order", "Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.",
         "tf.data.Dataset.shuffle, keras.utils.image_dataset_from_directory(shuffle), keras ImageDataGenerator.flow(shuffle), torch.utils.data.RandomSampler, torch.utils.data.DataLoader(shuffle)", (

@@ -1,11 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources that stand in files or in the program: list, cifar, fixed, npy, source. Those that every
- * pipeline begins with are in ops_order.c. */
+/* Where samples come from: rows of the table, and what they add to the plan. Combined sources are in ops_combine.c. */
 #include <stdio.h>
 
 #include "base/thread.h"
 #include "engine/ops_args.h"
 #include "engine/plan.h"
+
+int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->source_known)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "a pipeline has one source, and it comes first");
+    planner->source_known = true;
+    return 0;
+}
+
+int leat__plan_source_take(leat__planner *planner, int rc) {
+    LEAT_TRY(rc);
+    leat__plan *plan = planner->plan;
+    const leat__source *source = plan->source;
+    for (int i = 0; i < source->n_fields; i++) {
+        planner->field[i] = (leat__plan_field){.info = source->field[i], .pass = -1};
+        const size_t item = leat_dtype_size(source->field[i].dtype);
+        if (source->field[i].ragged) planner->field[i].count_max = source->bytes_max / item;
+        planner->live[i] = true;
+    }
+    planner->n_fields = plan->n_values = source->n_fields;
+    leat__order_set_source(&plan->order, source->n_samples);
+    return 0;
+}
+
+static int plan_folder(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__folder_options options = {
+        .path = leat__use_arg(use, "path")->text,
+        .labels = (int)leat__use_arg(use, "labels")->i,
+        .follow_links = leat__use_arg(use, "follow_links")->i != 0,
+    };
+    return leat__plan_source_take(planner,
+                                  leat__folder_open(&planner->plan->source, &options, &planner->open, err));
+}
+
+static int plan_tfrecord(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    leat__plan *plan = planner->plan;
+    const int stream = leat__stream_wanted(files->texts, files->n, err);
+    LEAT_TRY(stream);
+    if (!stream)
+        return leat__plan_source_take(
+            planner, leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
+    LEAT_TRY(leat__stream_open(&plan->stream, &plan->source, files->texts, files->n, err));
+    plan->source->bytes_max = (size_t)leat__use_arg(use, "max_bytes")->i;
+    return leat__plan_source_take(planner, 0);
+}
+
+static int plan_arrays(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    if (!planner->spec->arrays)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the arrays come from the program: call leat_spec_arrays");
+    return leat__plan_source_take(planner, leat__arrays_open(&planner->plan->source, planner->spec->arrays,
+                                                             planner->spec->n_arrays, err));
+}
+
+static int plan_synth(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__synth_options options = {
+        .n = (uint64_t)leat__use_arg(use, "n")->i,
+        .height = (int)leat__use_arg(use, "height")->i,
+        .width = (int)leat__use_arg(use, "width")->i,
+        .channels = (int)leat__use_arg(use, "channels")->i,
+        .n_classes = (int)leat__use_arg(use, "classes")->i,
+        .seed = leat__plan_seed(planner, use),
+    };
+    if ((size_t)options.height * (size_t)options.width * (size_t)options.channels > LEAT_RECORD_BYTES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "a picture of %dx%dx%d has more than %zu bytes",
+                               options.height, options.width, options.channels, LEAT_RECORD_BYTES_MAX);
+    return leat__plan_source_take(planner, leat__synth_open(&planner->plan->source, &options, err));
+}
 
 static int read_separator(const leat__use *use, char *out, leat_error *err) {
     const char *text = leat__use_arg(use, "separator")->text;
@@ -97,6 +168,78 @@ static int plan_source(leat__planner *planner, const leat__use *use, leat_error 
 }
 
 const leat__op leat__ops_sources[] = {
+    {.name = "folder",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Images in a directory tree; the label is the number of the top-level sub-directory in sorted "
+             "order.",
+     .like = "keras.utils.image_dataset_from_directory, keras ImageDataGenerator.flow_from_directory, "
+             "torchvision datasets.ImageFolder",
+     .plan = plan_folder,
+     .arg = {{.name = "path", .kind = LEAT_ARG_TEXT, .help = "the directory"},
+             {.name = "labels",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "auto",
+              .words = "auto|dir|none",
+              .named = true,
+              .help = "auto: labels if there are sub-directories with images"},
+             {.name = "follow_links",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "false",
+              .named = true,
+              .help = "enter directories that are symbolic links"}}},
+    {.name = "tfrecord",
+     .kind = LEAT_OP_SOURCE,
+     .help =
+         "Records of TFRecord files; both checksums are checked. GZIP and ZLIB are detected and streamed.",
+     .like = "tf.data.TFRecordDataset",
+     .plan = plan_tfrecord,
+     .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns such as train-*.tfrecord"},
+             {.name = "max_bytes",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 256 << 20,
+              .named = true,
+              .help =
+                  "compressed files: bytes of the largest record, when undecoded bytes go into the batch"}}},
+    {.name = "arrays",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",
+     .like =
+         "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset",
+     .plan = plan_arrays},
+    {.name = "synth",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Pictures made up on the spot, with labels: for tests and measurements.",
+     .like = "torchvision datasets.FakeData",
+     .plan = plan_synth,
+     .arg =
+         {{.name = "n", .kind = LEAT_ARG_INT, .fallback = "1000", .min = 1, .max = 1e15, .help = "how many"},
+          {.name = "height",
+           .kind = LEAT_ARG_INT,
+           .fallback = "64",
+           .min = 1,
+           .max = 65535,
+           .help = "in pixels"},
+          {.name = "width",
+           .kind = LEAT_ARG_INT,
+           .fallback = "64",
+           .min = 1,
+           .max = 65535,
+           .help = "in pixels"},
+          {.name = "channels",
+           .kind = LEAT_ARG_INT,
+           .fallback = "3",
+           .min = 1,
+           .max = 4,
+           .help = "of a pixel"},
+          {.name = "classes",
+           .kind = LEAT_ARG_INT,
+           .fallback = "10",
+           .min = 1,
+           .max = 1000000,
+           .named = true,
+           .help = "number of labels"},
+          LEAT_ARG_SEED}},
     {.name = "list",
      .kind = LEAT_OP_SOURCE,
      .help = "Files that a CSV table names, one row a sample, with columns of labels and weights.",

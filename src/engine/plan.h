@@ -253,7 +253,7 @@ void leat__plan_close_pass(leat__planner *planner, int field);
 /* Sizes that the fields do not tell by themselves: asks the first sample that can be read. In probe.c. */
 int leat__plan_probe(leat__planner *planner, leat_error *err);
 
-/* For sources, in ops_order.c: there is only one. What opening it returned (rc); its fields become the first values. */
+/* For sources, in ops_sources.c: there is only one. What opening it returned (rc); its fields become the first values. */
 int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err);
 int leat__plan_source_take(leat__planner *planner, int rc);
 /* The argument `seed`, or that of the pipeline. */
