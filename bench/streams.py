@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compressed TFRecords against bare inflating, as lines of a Markdown table.
+
+    bench/streams.py [--seconds 3] [--rounds 5] [--folder build/bench] [--leat build/release/cli/leat]
+
+GZIP files of records of several sizes, half as large as what is in them. leat reads, inflates, checks both checksums,
+parses and fills batches; the bare loop reads the same files and calls zlib, in as many processes as leat has threads. Both
+take turns, and the median of the ratios of neighbours is printed."""
+import argparse
+import gzip
+import json
+import os
+import random
+import statistics
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES, FILE_BYTES = 8, 8 << 20  # of records, before they are compressed
+BARE = """
+import sys, time, zlib
+begun, done = time.perf_counter(), 0
+while time.perf_counter() - begun < float(sys.argv[1]):
+    for path in sys.argv[2:]:
+        with open(path, "rb") as file:
+            inflater = zlib.decompressobj(31)
+            while piece := file.read(1 << 16):
+                while piece:
+                    done += len(inflater.decompress(piece, 1 << 18))
+                    piece = inflater.unconsumed_tail
+print(done / (time.perf_counter() - begun))
+"""
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def checksum(data: bytes) -> bytes:
+    """TFRecord's masked CRC-32C."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", ((crc >> 15 | crc << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def table() -> list[int]:
+    entries = []
+    for i in range(256):
+        for _ in range(8):
+            i = i >> 1 ^ (0x82F63B78 if i & 1 else 0)
+        entries.append(i)
+    return entries
+
+
+TABLE = table()
+
+
+def varint(n: int) -> bytes:
+    head = b""
+    while n > 127:
+        head, n = head + bytes([n & 127 | 128]), n >> 7
+    return head + bytes([n])
+
+
+def field(data: bytes) -> bytes:
+    """A message or bytes, as field number 1."""
+    return b"\n" + varint(len(data)) + data
+
+
+def records(size: int, seed: int) -> bytes:
+    """A file of tf.train.Examples with one feature x of so many bytes, which compress about two to one."""
+    draw = random.Random(seed)
+    parts, total = [], 0
+    while total < FILE_BYTES:
+        value = bytes(draw.choices(b"0123456789abcdef", k=size))
+        feature = field(field(value))  # bytes_list { value }
+        entry = field(b"x") + b"\x12" + varint(len(feature)) + feature
+        data = field(field(entry))  # features { feature { key, value } }
+        head = struct.pack("<Q", len(data))
+        parts.append(head + checksum(head) + data + checksum(data))
+        total += len(parts[-1])
+    return b"".join(parts)
+
+
+def make(options: argparse.Namespace, size: int) -> list[Path]:
+    folder = options.folder / f"gzip{size}"
+    paths = [folder / f"{i}.tfrecord.gz" for i in range(FILES)]
+    if not all(path.exists() for path in paths):
+        folder.mkdir(parents=True, exist_ok=True)
+        for i, path in enumerate(paths):
+            print(f"\rstreams: making {path}", end="", file=sys.stderr)
+            path.write_bytes(gzip.compress(records(size, i), 6))
+        print("\r\033[K", end="", file=sys.stderr)
+    return paths
+
+
+def leat_rate(options: argparse.Namespace, size: int, threads: int, record_bytes: int) -> float:
+    text = (f"tfrecord '{options.folder}/gzip{size}/*.gz' | parse x:bytes | decode_raw x u8 | reshape x {size} | "
+            f"batch {max(1, min(1024, (4 << 20) // size))}")
+    done = subprocess.run([options.leat, "bench", text, "--json", "--quiet", "--threads", str(threads), "--seconds",
+                           str(options.seconds)], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)["samples_per_s"] * record_bytes
+
+
+def bare_rate(options: argparse.Namespace, paths: list[Path], threads: int) -> float:
+    running = [subprocess.Popen([sys.executable, "-c", BARE, str(options.seconds), *map(str, paths[i::threads])],
+                                stdout=subprocess.PIPE, text=True) for i in range(threads)]
+    return sum(float(process.communicate()[0]) for process in running)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--seconds", type=float, default=3, help="for each turn")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/bench")
+    parser.add_argument("--leat", default=str(ROOT / "build/release/cli/leat"))
+    options = parser.parse_args()
+    row("GZIP TFRecords, records of", "threads", "leat", "bare inflate", "ratio", "wanted")
+    print("|---|---|---|---|---|---|")
+    for size in (200, 3072, 100_000):
+        paths = make(options, size)
+        total = sum(len(gzip.decompress(path.read_bytes())) for path in paths)
+        first = gzip.decompress(paths[0].read_bytes())
+        record_bytes = struct.unpack("<Q", first[:8])[0] + 16
+        assert total % record_bytes == 0
+        for threads in sorted({1, min(2, len(os.sched_getaffinity(0)))}):
+            pairs = [(leat_rate(options, size, threads, record_bytes), bare_rate(options, paths, threads))
+                     for _ in range(options.rounds)]
+            row(f"{size:,} bytes", threads, f"{statistics.median(a for a, _ in pairs) / 1e6:,.0f} MB/s",
+                f"{statistics.median(b for _, b in pairs) / 1e6:,.0f} MB/s",
+                f"**{statistics.median(a / b for a, b in pairs):.2f}**", "at least 0.90")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
