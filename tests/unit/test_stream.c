@@ -76,7 +76,7 @@ static void test_chains(void **state) {
     make_shards("chain-p", "ppp", 41, 3);
     make_shards("chain-g", "gpz", 41, 3);
     leat__rng rng = leat__rng_at(8, 0, 0, 0);
-    for (int round = 0; round < 250; round++) {
+    for (int round = 0; round < 250 / STRIDE; round++) {
         char text[1000] = "";
         bool repeated = false, endless = false;
         const int n_verbs = (int)leat__rng_below(&rng, 6);
@@ -345,7 +345,7 @@ static void test_forged_marks(void **state) {
         assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
         const char *at = strstr(saved, " stream="), *text = strstr(saved, " text=");
         assert_true(at && text);
-        for (int i = 0; i < 150; i++) {
+        for (int i = 0; i < 150 / STRIDE; i++) {
             uint64_t n[5];
             for (int j = 0; j < 5; j++)
                 n[j] = leat__rng_below(&rng, 9) ? leat__rng_below(&rng, i % 2 ? 20 : 400)
