@@ -13,7 +13,7 @@ Groups, in this order:
     python    tests/python with pytest, on the Python package: the extension of build/release, staged in build/package
     frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch and JAX (scripts/frameworks)
     long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
-              many more mutations, tests/cli on the sanitized command
+              many more mutations, tests/cli on the sanitized command, tests/python on the sanitized extension
 
 A test program speaks TAP (cmocka does with CMOCKA_MESSAGE_OUTPUT=TAP) and every `ok` or `not ok` is a case; a
 program without TAP is one case: exit 0 passes, 77 skips. A crash, a time-out or a plan that was not finished is a
@@ -306,9 +306,10 @@ def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: st
     return tally
 
 
-def stage_package() -> str:
+def stage_package(flavour: str) -> str:
     """The Python package as it would be installed, of links: its folder, or "" if it could not be built."""
-    folder, extension = BUILD / "package/leat", BUILD / "release/python/_leat.abi3.so"
+    extension = BUILD / flavour / "python/_leat.abi3.so"
+    folder = BUILD / ("package" if flavour == "release" else f"package-{flavour}") / "leat"
     folder.mkdir(parents=True, exist_ok=True)
     wanted = {path.name: path for path in (ROOT / "python/leat").iterdir() if path.is_file()}
     wanted[extension.name] = extension
@@ -321,15 +322,15 @@ def stage_package() -> str:
     return str(folder.parent) if extension.exists() else ""
 
 
-def build_package(options: argparse.Namespace) -> tuple[str, str]:
+def build_package(options: argparse.Namespace, flavour: str = "release") -> tuple[str, str]:
     """The folder of the package, or "" and what is wrong."""
-    trouble = build("release", options.j, ("product",))
+    trouble = build(flavour, options.j, ("product",))
     if not trouble:
-        subprocess.run([tool("meson"), "configure", str(BUILD / "release"), "-Dpython=true"], cwd=ROOT, env=ENV,
+        subprocess.run([tool("meson"), "configure", str(BUILD / flavour), "-Dpython=true"], cwd=ROOT, env=ENV,
                        stdin=subprocess.DEVNULL, capture_output=True, check=True)
-        built.pop("release product")
-        trouble = build("release", options.j, ("product",))
-    package = stage_package() if not trouble else ""
+        built.pop(f"{flavour} product")
+        trouble = build(flavour, options.j, ("product",))
+    package = stage_package(flavour) if not trouble else ""
     return package, trouble or ("" if package else "--- python: the extension was not built")
 
 
@@ -342,6 +343,22 @@ def group_python(options: argparse.Namespace) -> Tally:
         tally.fail(trouble)
         return tally
     return run_pytest(ROOT / "tests/python", "release", options, env={"PYTHONPATH": package})
+
+
+def python_sanitized(options: argparse.Namespace) -> Tally:
+    """The binding, with sanitizers loaded before an interpreter that knows nothing of them: its own leaks do not count."""
+    tally = Tally()
+    package, trouble = build_package(options, "asan")
+    if trouble:
+        tally.fail(trouble)
+        return tally
+    libraries = [subprocess.run(["gcc", f"-print-file-name={name}.so"], capture_output=True, text=True,
+                                check=True).stdout.strip() for name in ("libasan", "libubsan")]
+    env = {"PYTHONPATH": package, "LD_PRELOAD": " ".join(libraries), "PYTHONMALLOC": "malloc",
+           "ASAN_OPTIONS": ENV["ASAN_OPTIONS"].replace("detect_leaks=1", "detect_leaks=0")}
+    for name in ("test_iterate.py", "test_memory.py", "test_sources.py", "test_life.py"):
+        tally.add(run_pytest(ROOT / "tests/python" / name, "asan", options, env=env))
+    return tally
 
 
 def group_frameworks(options: argparse.Namespace) -> Tally:
@@ -463,6 +480,7 @@ def group_long(options: argparse.Namespace) -> Tally:
             tally.add(run_programs([program for program in plain if "long" not in program.marks], options.j, options.v))
     tally.add(group_fuzz(options, FUZZ_RUNS_LONG, seed=2))
     tally.add(group_cli(options, "asan"))
+    tally.add(python_sanitized(options))
     if has_pytests(ROOT / "tests/long") and not (trouble := build("release", options.j, ("all",))):
         tally.add(run_pytest(ROOT / "tests/long", "release", options))
     return tally

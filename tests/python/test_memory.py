@@ -197,6 +197,7 @@ def test_bfloat16():
         assert images.dtype == ml_dtypes.bfloat16
 
 
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer keeps memory that was freed")
 def test_no_growth():
     """Memory stays flat over many epochs, iterators and kept batches."""
     def resident() -> int:
