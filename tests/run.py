@@ -277,14 +277,16 @@ def fuzz_programs(runs: int, seed: int, pattern: str) -> list[Program]:
 
 
 def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: str = PYTHON, name: str = "",
-               env: dict[str, str] | None = None) -> Tally:
-    """A folder or a file of tests, in one process."""
+               env: dict[str, str] | None = None, processes: int = 1) -> Tally:
+    """A folder or a file of tests, in one process or in several."""
     tally = Tally()
     name = name or path.name
     report = BUILD / flavour / f"pytest-{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     command = [python, "-m", "pytest", str(path), "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
                "junit_family=xunit1", f"--junitxml={report}"]
+    if processes > 1:
+        command += ["-n", str(processes)]
     if options.k:
         command += ["-k", options.k]
     env = {**ENV, "LEAT": str(BUILD / flavour / "cli/leat"), "LEAT_BUILD": str(BUILD / flavour), **(env or {})}
@@ -458,7 +460,7 @@ def group_cli(options: argparse.Namespace, flavour: str = "release") -> Tally:
     if trouble := build(flavour, options.j, ("all",)):
         tally.fail(trouble)
         return tally
-    return run_pytest(folder, flavour, options)
+    return run_pytest(folder, flavour, options, processes=options.j)
 
 
 def group_long(options: argparse.Namespace) -> Tally:
