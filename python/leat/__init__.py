@@ -12,6 +12,7 @@ docs/python.md is the guide; help(leat.Dataset.resize) explains an operation.
 """
 from typing import Any
 
+from . import _hook as _hook
 from ._arrays import Ragged
 from ._dataset import Dataset, TensorSpec
 from ._errors import (
@@ -68,6 +69,10 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
 
 
 def __getattr__(name: str) -> Any:
+    if name == "keras":  # a module of ours, which imports Keras
+        from importlib import import_module
+
+        return import_module(".keras", __name__)
     from ._bind import near
 
     raise AttributeError(f"leat has no '{name}'{near(name, __all__)}", name=name)

@@ -353,6 +353,15 @@ class Dataset(Operations):
         """As iterating, but each batch is a leat.Batch, which knows its epoch, step and samples."""
         return Iterator(self, raw=True)
 
+    def to_keras(self) -> Any:
+        """For Keras 3, on any backend: what `model.fit(ds)` makes of the dataset by itself, made explicitly.
+
+            model.fit(ds.to_keras(), epochs=10, validation_data=other.to_keras())
+        """
+        from ._keras import Adapter  # imports Keras
+
+        return Adapter(self)
+
     def __bool__(self) -> bool:
         return True
 
@@ -465,8 +474,8 @@ class Dataset(Operations):
         if found is None:
             raise StateError("this is not the state of a pipeline")
         checked.at = None
-        runs.next = Cursor(int(found[1]), int(found[2]), int(found[3]))
-        runs.last = runs.latest = None
+        runs.last = None
+        runs.seek(Cursor(int(found[1]), int(found[2]), int(found[3])))
 
     def stats(self) -> dict[str, Any]:
         """What the pipeline has done so far: samples, batches, copies, slots, wait_s, stages, ...

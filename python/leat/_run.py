@@ -215,6 +215,12 @@ class Runs:
         last = self.last() if self.last else None
         return (last.behind() if last is not None else None) or (self.last_cursor if self.latest else self.next)
 
+    def seek(self, cursor: Cursor) -> None:
+        """The next iteration begins there, whatever those before it come to."""
+        with self.lock:
+            self.next = cursor
+            self.latest = None
+
     def take(self, open_feed: Callable[[], Feed]) -> Feed:
         with self.lock:
             feed, self.idle = self.idle, None
@@ -234,9 +240,11 @@ class Iterator:
     """One iteration over a dataset: an epoch, from its first batch to its last. Any thread may take the next batch.
 
     epoch, step   of the batch that was handed over last
+
+    With `begin` it reads from that place and is not counted: the next iteration of the dataset stays what it was.
     """
 
-    def __init__(self, dataset: Dataset, raw: bool = False) -> None:
+    def __init__(self, dataset: Dataset, raw: bool = False, begin: Cursor | None = None) -> None:
         runs = dataset._runs
         runs.check()
         self._runs = runs
@@ -247,7 +255,8 @@ class Iterator:
         self._feed: Feed | None = None
         self.token = object()
         self.epoch, self.step = -1, -1
-        begin = runs.following()
+        counted = begin is None
+        begin = runs.following() if begin is None else begin
         feed = runs.take(dataset._open)
         try:
             feed.move(begin)
@@ -267,8 +276,10 @@ class Iterator:
         self._batch_size = feed.batch_size
         self._stop = None if turns < 0 else (begin.epoch // turns + 1) * turns
         with runs.lock:
-            runs.next = Cursor(self._stop if self._stop is not None else begin.epoch + 1)
             runs.last = weakref.ref(self)
+            if not counted:
+                return
+            runs.next = Cursor(self._stop if self._stop is not None else begin.epoch + 1)
             runs.last_cursor = begin
             runs.latest = self.token
 
