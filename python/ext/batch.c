@@ -383,6 +383,18 @@ PyObject *batch_wrap(module_state *state, lease *held) {
     return (PyObject *)self;
 }
 
+PyObject *batch_arrays(module_state *state, lease *held, PyObject *make) {
+    PyObject *tuple = PyTuple_New(held->batch.n_tensors);
+    for (int i = 0; tuple && i < held->batch.n_tensors; i++) {
+        PyObject *tensor = tensor_wrap(state, held, &held->batch.tensor[i]);
+        PyObject *array = tensor ? PyObject_CallFunctionObjArgs(make, tensor, NULL) : NULL;
+        Py_XDECREF(tensor);
+        if (!array || PyTuple_SetItem(tuple, i, array) < 0) Py_CLEAR(tuple);
+    }
+    lease_drop(held);
+    return tuple;
+}
+
 static void batch_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     lease_drop(((Batch *)self)->held);

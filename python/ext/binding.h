@@ -55,6 +55,8 @@ void lease_drop(lease *held);
 
 /* A Batch; takes the lease, also when it fails. */
 PyObject *batch_wrap(module_state *state, lease *held);
+/* A tuple of make(tensor) for each field; takes the lease, also when it fails. */
+PyObject *batch_arrays(module_state *state, lease *held, PyObject *make);
 
 extern PyType_Spec batch_spec, tensor_spec;
 

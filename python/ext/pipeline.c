@@ -225,25 +225,55 @@ static void leave(Pipeline *self, PyThreadState *thread) {
     PyEval_RestoreThread(thread);
 }
 
-/* next() -> Batch, or None when all epochs are over. Who keeps nearly all batches that memory allows gets copies, so that
- * the engine always has slots to fill. */
-static PyObject *pipeline_next(PyObject *object, PyObject *ignored) {
-    (void)ignored;
+/* Waits for the next batch: 1 and its lease, 0 when all epochs are over, -1 and an exception. Who keeps nearly all
+ * batches that memory allows gets copies, so that the engine always has slots to fill. */
+static int take(Pipeline *self, lease **held) {
     enum { LEFT_MIN = 2 };
-    Pipeline *self = (Pipeline *)object;
     PyThreadState *thread;
     leat_batch batch;
     leat_error err;
-    if (!enter(self, &thread)) return NULL;
+    if (!enter(self, &thread)) return -1;
     const int rc = leat_pipeline_next(self->feed, &batch, &err);
     const bool copy = rc == 0 && batch.n_left < LEFT_MIN;
-    lease *held = rc == 0 ? lease_new(&batch, copy) : NULL;
-    self->copies += copy && held;
+    *held = rc == 0 ? lease_new(&batch, copy) : NULL;
+    self->copies += copy && *held;
     leave(self, thread);
-    if (rc == LEAT_END) Py_RETURN_NONE;
-    if (rc < 0) return self->closing && !PyErr_Occurred() ? fail_closed() : fail(self, &err);
-    if (!held) return PyErr_NoMemory();
-    return batch_wrap(PyType_GetModuleState(Py_TYPE(object)), held);
+    if (rc == LEAT_END) return 0;
+    if (rc < 0) {
+        if (self->closing && !PyErr_Occurred()) fail_closed();
+        else fail(self, &err);
+        return -1;
+    }
+    if (!*held) PyErr_NoMemory();
+    return *held ? 1 : -1;
+}
+
+/* next() -> Batch, or None when all epochs are over. */
+static PyObject *pipeline_next(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    lease *held;
+    const int rc = take((Pipeline *)object, &held);
+    if (rc == 0) Py_RETURN_NONE;
+    return rc < 0 ? NULL : batch_wrap(PyType_GetModuleState(Py_TYPE(object)), held);
+}
+
+/* next_arrays(make, epoch, step): the same, but of the batches of that epoch before that step only make(tensor) of each
+ * field, as a tuple: in a loop over small batches every object counts. */
+static PyObject *pipeline_next_arrays(PyObject *object, PyObject *const *args, Py_ssize_t n) {
+    if (n != 3) {
+        PyErr_SetString(PyExc_TypeError, "next_arrays(make, epoch, step)");
+        return NULL;
+    }
+    const unsigned long long epoch = PyLong_AsUnsignedLongLong(args[1]);
+    const unsigned long long step = PyLong_AsUnsignedLongLong(args[2]);
+    if (PyErr_Occurred()) return NULL;
+    lease *held;
+    const int rc = take((Pipeline *)object, &held);
+    if (rc == 0) Py_RETURN_NONE;
+    if (rc < 0) return NULL;
+    module_state *state = PyType_GetModuleState(Py_TYPE(object));
+    const bool plain = held->batch.epoch == epoch && held->batch.step < step;
+    return plain ? batch_arrays(state, held, args[0]) : batch_wrap(state, held);
 }
 
 /* sample(epoch, position) -> Batch of one, in memory of its own. */
@@ -452,6 +482,8 @@ static PyObject *pipeline_is_closed(PyObject *self, void *closure) {
 
 static PyMethodDef pipeline_methods[] = {
     {"next", pipeline_next, METH_NOARGS, "The next batch in order, or None when all epochs are over."},
+    {"next_arrays", (PyCFunction)(void (*)(void))pipeline_next_arrays, METH_FASTCALL,
+     "next_arrays(make, epoch, step): next(), as a tuple of make(tensor) before that step of that epoch."},
     {"sample", pipeline_sample, METH_VARARGS, "sample(epoch, position): one sample as a batch of one."},
     {"state", pipeline_state, METH_NOARGS, "The position after the last batch, as text."},
     {"restore", pipeline_restore, METH_O, "Goes on where that text was taken."},

@@ -61,8 +61,9 @@ class Ragged:
         if not -n <= i < n:
             raise IndexError(f"sample {i} of {n}")
         i %= n
-        view = self.values if hasattr(self.values, "tobytes") else memoryview(self.values)
-        places = self.offsets if hasattr(self.offsets, "tobytes") else memoryview(self.offsets)
+        # Arrays of NumPy and of the frameworks can be cut as they are, leat's tensors cannot.
+        view = self.values if hasattr(self.values, "tolist") else memoryview(self.values)
+        places = self.offsets if hasattr(self.offsets, "tolist") else memoryview(self.offsets)
         part = view[int(places[i]):int(places[i + 1])]
         return part.tobytes() if self.text else part
 
@@ -103,11 +104,11 @@ def converter(dtype: str, ragged: bool) -> Callable[[Tensor, Tensor | None], Any
     return lambda tensor, offsets: as_array(tensor)
 
 
-def first_value(tensor: Tensor, offsets: Tensor | None) -> Any:
+def first_value(tensor: Tensor, offsets: Tensor | None, make: Callable[[Any, Any], Any] = to_value) -> Any:
     """The value of the only sample of a batch of one, without the axis of the batch."""
     if offsets is not None:
-        return to_value(tensor, offsets)[0]
-    value = to_array(tensor[0])
+        return make(tensor, offsets)[0]
+    value = make(tensor[0], None)
     return value[()] if getattr(value, "ndim", None) == 0 and hasattr(value, "dtype") else value
 
 

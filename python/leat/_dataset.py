@@ -277,6 +277,12 @@ class Dataset(Operations):
     def _items_are_batches(self) -> bool:
         return self._origin.items_are_batches
 
+    @property
+    def _has_ranks(self) -> bool:
+        """Whether it was said which part of every batch is this process's: frameworks need not say it then."""
+        shards = (split_words(operation)[1:] for operation in self._operations if operation.startswith("shard "))
+        return "world_size" in self._config or any(word == "auto" for words in shards for _, word in words)
+
     # --------------------------------------------------------------------------------------- pipelines
 
     def _open(self, synchronous: bool = False, config: Mapping[str, Any] | None = None) -> Feed:
@@ -371,6 +377,14 @@ class Dataset(Operations):
         batches, _, turns = self._plan().pipeline.size()
         return None if batches < 0 or turns < 0 else batches * turns
 
+    @property
+    def endless(self) -> bool:
+        """Whether one iteration has no end: repeat() without a number, and no take() after it."""
+        batches, _, turns = self._plan().pipeline.size()
+        last = [words for words in map(split_words, self._operations) if words[0][1] in ("repeat", "take")][-1:]
+        without_end = any(words[0][1] == "repeat" and words[1:] in ([], [("count", "-1")]) for words in last)
+        return turns < 0 or (batches < 0 and without_end)
+
     def __len__(self) -> int:
         length = self.length
         if length is None:
@@ -431,6 +445,43 @@ class Dataset(Operations):
         """Where a sample comes from, by its number (Batch.samples): "cats/1.jpg"."""
         return self._plan().pipeline.name(sample)
 
+    # -------------------------------------------------------------------------------------- frameworks
+
+    def to_tf(self) -> Any:
+        """A tf.data.Dataset of whole batches: each iteration over it is the next epoch. Nothing is copied on the CPU.
+
+            model.fit(ds.to_tf().prefetch(2), epochs=10)
+            for images, labels in strategy.experimental_distribute_dataset(ds.to_tf()): ...
+        """
+        from ._tf import to_tf
+
+        return to_tf(self)
+
+    def to_torch(self, distributed: bool = True) -> Any:
+        """A torch IterableDataset of whole batches: each iteration over it is the next epoch. Nothing is copied.
+
+            for images, labels in ds.to_torch(): ...
+            loader = torch.utils.data.DataLoader(ds.to_torch(), batch_size=None, pin_memory=True)
+
+        If torch.distributed is initialised, each rank has its part of every batch; distributed=False reads everything.
+        """
+        from ._torch import TorchDataset
+
+        return TorchDataset(self, distributed)
+
+    def to_jax(self, device: Any = None) -> Any:
+        """An iterable of batches of jax.Arrays: each iteration is the next epoch. Nothing is copied on the CPU.
+
+            for images, labels in ds.to_jax(): ...
+            for images, labels in ds.to_jax(NamedSharding(mesh, PartitionSpec("data"))): ...
+
+        device is a jax.Device or a jax.sharding.Sharding; by default it is where JAX computes. With several processes
+        each reads its part of every batch, and a sharding over all of them gives the whole batch as one array.
+        """
+        from ._jax import JaxDataset
+
+        return JaxDataset(self, device)
+
     # ------------------------------------------------------------------------------------------- state
 
     def state(self, epoch: int | None = None, step: int = 0) -> str:
@@ -474,7 +525,6 @@ class Dataset(Operations):
         if found is None:
             raise StateError("this is not the state of a pipeline")
         checked.at = None
-        runs.last = None
         runs.seek(Cursor(int(found[1]), int(found[2]), int(found[3])))
 
     def stats(self) -> dict[str, Any]:

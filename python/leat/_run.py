@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import sys
 import threading
 import warnings
 import weakref
@@ -138,17 +139,14 @@ class Batch:
         values = {tensor.name: make(tensor, offsets) for tensor, offsets in self._tensors}
         return arrange(self._layout, values)
 
-    def sample(self) -> Any:
+    def sample(self, convert: Callable[[Any, Any], Any] | None = None) -> Any:
         """The same of a batch of one, without the axis of the batch."""
-        if self.trim:
-            return self.items()
-        return arrange(self._layout, {tensor.name: first_value(tensor, offsets) for tensor, offsets in self._tensors})
-
-    def items(self) -> Any:
-        """Of a source whose items are batches: the item, as long as it really is."""
-        values = {tensor.name: first_value(tensor, offsets) for tensor, offsets in self._tensors}
-        n = int(values.pop("_n"))
-        return arrange(self._layout, {name: value[:n] for name, value in values.items()})
+        make = convert or to_value
+        values = {tensor.name: first_value(tensor, offsets, make) for tensor, offsets in self._tensors}
+        if self.trim:  # of a source whose items are batches: the item, as long as it really is
+            n = int(values.pop("_n"))
+            values = {name: value[:n] for name, value in values.items()}
+        return arrange(self._layout, values)
 
 
 def arrange(layout: Any, values: dict[str, Any]) -> Any:
@@ -216,10 +214,10 @@ class Runs:
         return (last.behind() if last is not None else None) or (self.last_cursor if self.latest else self.next)
 
     def seek(self, cursor: Cursor) -> None:
-        """The next iteration begins there, whatever those before it come to."""
+        """The next iteration begins there, whatever the last one has seen."""
         with self.lock:
             self.next = cursor
-            self.latest = None
+            self.last = self.latest = None
 
     def take(self, open_feed: Callable[[], Feed]) -> Feed:
         with self.lock:
@@ -241,15 +239,18 @@ class Iterator:
 
     epoch, step   of the batch that was handed over last
 
-    With `begin` it reads from that place and is not counted: the next iteration of the dataset stays what it was.
+    Frameworks give convert(tensor, offsets), which makes one field theirs; see Batch.structure. With `begin` it reads from
+    that place and is not counted: the next iteration of the dataset stays what it was.
     """
 
-    def __init__(self, dataset: Dataset, raw: bool = False, begin: Cursor | None = None) -> None:
+    def __init__(self, dataset: Dataset, raw: bool = False, convert: Callable[[Any, Any], Any] | None = None,
+                 begin: Cursor | None = None) -> None:
         runs = dataset._runs
         runs.check()
         self._runs = runs
         self._lock = threading.Lock()
         self._raw = raw
+        self._theirs = convert
         self._single = not dataset.batched or dataset._items_are_batches
         self._trim = dataset._items_are_batches
         self._feed: Feed | None = None
@@ -270,9 +271,13 @@ class Iterator:
         self._convert = [converter(dtype, ragged) for _, dtype, _, ragged in feed.fields]
         numpy = optional("numpy")
         plain = numpy is not None and all(dtype != "bf16" and not ragged for _, dtype, _, ragged in feed.fields)
-        # The usual case, which has to be quick: all fields are arrays, in a tuple, in the order of the batch.
-        self._array = numpy.array if numpy is not None and plain and self._layout == tuple(names) else None
+        usual = plain and self._layout == tuple(names) and convert is None and not raw and not self._single
         self._length, _, turns = feed.pipeline.size()
+        # The usual case, which has to be quick: all fields are arrays, in a tuple, in the order of the batch. The
+        # binding makes them from the second batch on, and stops before the last one (_edge) or at another epoch's.
+        self._array = numpy.asarray if numpy is not None and usual else None
+        self._quick: Callable[..., Any] | None = None
+        self._edge = self._length - 1 if self._length > 0 else 1 << 63
         self._batch_size = feed.batch_size
         self._stop = None if turns < 0 else (begin.epoch // turns + 1) * turns
         with runs.lock:
@@ -288,17 +293,27 @@ class Iterator:
 
     def __next__(self) -> Any:
         with self._lock:
-            raw = self._pull()
+            quick = self._quick
+            if quick is None:
+                raw = self._pull()
+            else:
+                try:
+                    found = quick(self._array, self.epoch, self._edge)
+                except BaseException:
+                    self._failed()
+                    raise
+                if type(found) is tuple:
+                    self.step += 1
+                    return found
+                raw = self._accept(found)
         if self._raw:
             return Batch(raw, self._layout, self._trim)
         if self._single:
-            return Batch(raw, self._layout, self._trim).sample()
-        tensors = raw.tensors()
-        array = self._array
-        if array is not None:
-            return tuple([array(tensor, copy=False) for tensor, _ in tensors])
+            return Batch(raw, self._layout, self._trim).sample(self._theirs)
+        if self._theirs is not None:
+            return Batch(raw, self._layout).structure(self._theirs)
         return arrange(self._layout, {name: convert(*tensor) for name, convert, tensor
-                                      in zip(self._names, self._convert, tensors)})
+                                      in zip(self._names, self._convert, raw.tensors())})
 
     def _pull(self) -> RawBatch:
         feed = self._feed
@@ -308,16 +323,26 @@ class Iterator:
         try:
             if raw is None:
                 raw = feed.pipeline.next()
-        except (KeyboardInterrupt, ForkedError):
-            raise
         except BaseException:
-            stopped = feed.pipeline.closed  # by another thread, or because the interpreter ends: no error of this one
-            self.close()
-            if stopped:
-                raise StopIteration from None
+            self._failed()
             raise
         feed.pending = None
-        if raw is None:  # a stream without records
+        return self._accept(raw)
+
+    def _failed(self) -> None:
+        """While an exception is handled that came instead of a batch."""
+        if isinstance(sys.exception(), (KeyboardInterrupt, ForkedError)):
+            return  # the iteration can go on
+        feed = self._feed
+        stopped = feed is None or feed.pipeline.closed  # by another thread, or the interpreter ends: no error of this one
+        self.close()
+        if stopped:
+            raise StopIteration from None
+
+    def _accept(self, raw: RawBatch | None) -> RawBatch:
+        """Notes which batch has come, and whether the iteration is over."""
+        feed = self._feed
+        if raw is None or feed is None:  # a stream without records; closed meanwhile
             self.close()
             raise StopIteration
         epoch, step, stop = raw.epoch, raw.step, self._stop
@@ -329,6 +354,8 @@ class Iterator:
         feed.at = None
         if step + 1 == self._length and stop is not None and epoch + 1 == stop:
             self._finish()  # nobody has to wait for the first batch of the next epoch to know
+        elif self._array is not None:
+            self._quick = feed.pipeline.next_arrays
         return raw
 
     def behind(self) -> Cursor | None:
@@ -341,7 +368,7 @@ class Iterator:
 
     def _finish(self) -> None:
         """The iteration is over, and the pipeline stands at the beginning of the next."""
-        feed, self._feed = self._feed, None
+        feed, self._feed, self._quick = self._feed, None, None
         if feed is not None and self._stop is not None:
             self._runs.note(self)
             self._runs.give(feed, Cursor(self._stop))
@@ -359,7 +386,7 @@ class Iterator:
 
     def close(self) -> None:
         """Ends the iteration and stops its threads. Batches stay valid."""
-        feed, self._feed = self._feed, None
+        feed, self._feed, self._quick = self._feed, None, None
         if feed is not None:
             self._runs.note(self)
             feed.close()

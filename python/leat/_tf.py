@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow: a leat dataset as a tf.data.Dataset of whole batches. See docs/python.md.
+
+How memory gets there. `from_generator` takes NumPy arrays through the operation behind `tf.numpy_function`, which lays
+a tensor over an array's memory if it begins at a multiple of 64 bytes; the fields of a batch begin at multiples of 256.
+So nothing is copied. `py_function` with DLPack copies nothing either, but is not quicker, passes through the eager
+runtime once more, and loses the shapes. TensorFlow lets go of arrays when it next calls Python, not at once.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._arrays import optional, to_array
+from ._dataset import TensorSpec
+from ._errors import StateError
+from ._run import Iterator
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
+
+
+def _convert(tensor: Any, offsets: Any) -> Any:
+    """Arrays; (values, row splits) of what is ragged; strings as NumPy objects, which TensorFlow copies."""
+    if offsets is None:
+        return to_array(tensor)
+    if tensor.dtype != "bytes":
+        return to_array(tensor), to_array(offsets)
+    view, places = memoryview(tensor).cast("B"), memoryview(offsets).tolist()
+    numpy: Any = optional("numpy")
+    texts = numpy.empty(len(places) - 1, object)
+    texts[:] = [bytes(view[begin:end]) for begin, end in zip(places, places[1:])]
+    return texts
+
+
+class _Specs:
+    """element_spec in TensorFlow's words, and the same with ragged fields in two parts, as the generator gives them."""
+
+    def __init__(self, tf: Any, dataset: Dataset) -> None:
+        self._tf = tf
+        self._batched = dataset.batched and not dataset._items_are_batches
+        self.ours = dataset.element_spec
+        self.any_ragged = False
+        self.parts = self._each(self.ours, self._parts)
+
+    def _each(self, spec: Any, make: Any, *values: Any) -> Any:
+        if isinstance(spec, TensorSpec):
+            return make(spec, *values)
+        if isinstance(spec, dict):
+            return {key: self._each(part, make, *(value[key] for value in values)) for key, part in spec.items()}
+        return tuple(self._each(part, make, *(value[i] for value in values)) for i, part in enumerate(spec))
+
+    def _is_ragged(self, spec: TensorSpec) -> bool:
+        return self._batched and spec.ragged and spec.dtype != "bytes"
+
+    def _parts(self, spec: TensorSpec) -> Any:
+        tf = self._tf
+        if spec.dtype == "bytes":
+            return tf.TensorSpec(spec.shape[:-1], tf.string)
+        if not self._is_ragged(spec):
+            return tf.TensorSpec(spec.shape, spec.dtype)
+        self.any_ragged = True
+        n = spec.shape[0]
+        return tf.TensorSpec((None,), spec.dtype), tf.TensorSpec((None if n is None else n + 1,), "int64")
+
+    def join(self, *element: Any) -> Any:
+        """The element with its ragged fields put together; tf.data gives the parts of a tuple one by one."""
+        def make(spec: TensorSpec, value: Any) -> Any:
+            if not self._is_ragged(spec):
+                return value
+            return self._tf.RaggedTensor.from_row_splits(*value, validate=False)
+
+        is_tuple = isinstance(self.ours, tuple) and not isinstance(self.ours, TensorSpec)
+        whole = element if is_tuple or (isinstance(self.ours, TensorSpec) and self.any_ragged) else element[0]
+        return self._each(self.ours, make, whole)
+
+
+def to_tf(dataset: Dataset) -> Any:
+    """The tf.data.Dataset of Dataset.to_tf()."""
+    tf: Any = importlib.import_module("tensorflow")
+    specs = _Specs(tf, dataset)
+    length, endless = dataset.length, dataset.endless
+    if dataset._runs.following().position > 0:
+        length = None  # the next iteration is shorter than the others
+
+    def begin() -> Iterator:
+        if length is not None and dataset._runs.following().position > 0:
+            raise StateError("restore() came after to_tf(), whose length was the whole epoch's: call to_tf() again")
+        return Iterator(dataset, convert=_convert)
+
+    made = tf.data.Dataset.from_generator(begin, output_signature=specs.parts)
+    if specs.any_ragged:
+        made = made.map(specs.join)
+    if length is not None or endless:
+        n = tf.data.INFINITE_CARDINALITY if length is None else length
+        made = made.apply(tf.data.experimental.assert_cardinality(n))
+    options = tf.data.Options()
+    # Ranks have their part from leat; TensorFlow's own sharding would take a part of the part.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    return made.with_options(options)
