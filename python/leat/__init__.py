@@ -69,10 +69,10 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
 
 
 def __getattr__(name: str) -> Any:
-    if name == "keras":  # a module of ours, which imports Keras
+    if name in ("device", "keras"):  # modules that are imported when they are asked for
         from importlib import import_module
 
-        return import_module(".keras", __name__)
+        return import_module(f".{name}", __name__)
     from ._bind import near
 
     raise AttributeError(f"leat has no '{name}'{near(name, __all__)}", name=name)

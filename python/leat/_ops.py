@@ -815,6 +815,10 @@ OPS: dict[str, Op] = {
             Arg("fill", "text", "0", (), 0, 0, True, "of a constant border: one number, or one a channel, in the picture's units"),
             FIELD,
         )),
+    "on_device": Op("batch", "What follows for the picture is drawn but not done: the u8 picture goes out with a field `drawn` that tells another device what to do.",
+        "", (
+            FIELD,
+        )),
 }
 # fmt: on
 

@@ -1790,3 +1790,15 @@ class Operations:
         field: which field (default image)
         """
         ...
+
+    def on_device(
+        self,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """What follows for the picture is drawn but not done: the u8 picture goes out with a field `drawn`
+        that tells another device what to do.
+
+        field: which field (default image)
+        """
+        ...

@@ -159,9 +159,14 @@ def arrange(layout: Any, values: dict[str, Any]) -> Any:
 
 
 def default_layout(names: list[str]) -> Any:
-    """(image, label[, weight]) as a tuple, one field alone as it is, everything else as a dict."""
+    """(image, label[, weight]) as a tuple, one field alone as it is, everything else as a dict.
+
+    Pictures that a device goes on with are a dict with what was drawn for them.
+    """
     if len(names) == 1:
         return names[0]
+    if "drawn" in names and set(names) - {"weight"} == {"image", "drawn", "label"}:
+        return ({"image": "image", "drawn": "drawn"}, *(name for name in ("label", "weight") if name in names))
     if set(names) in ({"image", "label"}, {"image", "label", "weight"}):
         return tuple(name for name in ("image", "label", "weight") if name in names)
     return {name: name for name in names}

@@ -9,6 +9,10 @@ bool leat__draw_chance(leat__drawing *d, double p) {
     return leat__rng_unit(&d->rng) < p;
 }
 
+void leat__draw_note(leat__drawing *d, float number) {
+    if (d->noted) *d->noted++ = number;
+}
+
 leat__drawing leat__drawing_at(const leat__draw_key *key, const leat__image_op *op, int height, int width,
                                int channels, int dtype) {
     leat__drawing d = {.rng = leat__rng_at(key->seed, key->epoch, key->position, op->number),
@@ -45,13 +49,18 @@ int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__dra
     return plan->crop.draw(&plan->crop.op, &d, box, err);
 }
 
+bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int height, int width) {
+    leat__drawing d = leat__drawing_at(key, &flip->op, height, width, 0, 0);
+    const bool turn = leat__draw_chance(&d, flip->probability);
+    leat__params_add(&d, "flip", turn);
+    return turn;
+}
+
 static void draw_flips(leat__pass *pass, leat__turns *turns, const leat__pass_plan *plan,
                        const leat__draw_key *key) {
     for (int i = 0; i < plan->n_flips; i++) {
         const leat__flip *flip = &plan->flip[i];
-        leat__drawing d = leat__drawing_at(key, &flip->op, pass->height, pass->width, 0, 0);
-        const bool turn = leat__draw_chance(&d, flip->probability);
-        leat__params_add(&d, "flip", turn);
+        const bool turn = leat__draw_flip(flip, key, pass->height, pass->width);
         turns->turn[turns->n].x = turn && flip->x;
         turns->turn[turns->n++].y = turn && flip->y;
         pass->flip_x ^= turn && flip->x;

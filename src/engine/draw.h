@@ -29,6 +29,8 @@ int leat__draw_meet(const leat__draw_key *key, const leat__image_op *op, int hei
 /* The part of a picture of height x width pixels that the sample takes. */
 int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__draw_key *key, int height,
                     int width, leat_error *err);
+/* Whether a picture of height x width pixels is turned. */
+bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int height, int width);
 /* Flips one by one, in the order of the text; the first is the warp's own. A pass knows only what they come to. */
 typedef struct leat__turns {
     int n;

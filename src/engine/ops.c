@@ -8,7 +8,7 @@ static const leat__op *const families[] = {
     leat__ops_sizes,    leat__ops_distorted, leat__ops_colour,  leat__ops_jitter,     leat__ops_tone,
     leat__ops_standard, leat__ops_filter,    leat__ops_augment, leat__ops_warp,       leat__ops_affine,
     leat__ops_idg,      leat__ops_batching,  leat__ops_batch,   leat__ops_cache,      leat__ops_mix,
-    leat__ops_follow,   leat__ops_bucket,
+    leat__ops_follow,   leat__ops_bucket,    leat__ops_device,
 };
 
 const leat__op *leat__op_at(size_t i) {

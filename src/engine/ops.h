@@ -84,7 +84,7 @@ extern const leat__op leat__ops_tone[], leat__ops_standard[];
 extern const leat__op leat__ops_colour[], leat__ops_jitter[];
 extern const leat__op leat__ops_warp[], leat__ops_affine[], leat__ops_idg[];
 
-extern const leat__op leat__ops_cache[];
+extern const leat__op leat__ops_cache[], leat__ops_device[];
 extern const leat__op leat__ops_follow[], leat__ops_bucket[];
 
 /* The i-th operation of all; NULL after the last. */

@@ -24,6 +24,10 @@ static int check_steps(const leat__planner *planner, const leat__use *use, bool 
             return leat__plan_fail(
                 use, err, LEAT_ERR_SYNTAX,
                 "the place in the epoch is another one each time: write enumerate behind cache");
+        if (step->kind == LEAT_STEP_DRAW)
+            return leat__plan_fail(
+                use, err, LEAT_ERR_SYNTAX,
+                "what is drawn for the device is another one each time: write cache before on_device");
         if (step->kind == LEAT_STEP_MAP && disk)
             return leat__plan_fail(
                 use, err, LEAT_ERR_UNSUPPORTED,

@@ -13,6 +13,7 @@
 void leat__colour_add_brightness(leat__drawing *d, leat__pass *pass, leat__colour flavour, double amount,
                                  const double range[2]) {
     uint8_t table[256];
+    leat__draw_note(d, (float)amount);
     if (flavour == LEAT_COLOUR_KERAS) {
         leat__pass_add_scale(pass, 1.0f, (float)amount * (float)(range[1] - range[0]));
         leat__pass_add_clamp(pass, (float)range[0], (float)range[1]);
@@ -34,9 +35,11 @@ static void add_pixels(leat__pass *pass, int dtype, int kernel, const leat__pixe
 
 void leat__colour_add_saturation(leat__drawing *d, leat__pass *pass, leat__colour flavour, double amount,
                                  const double range[2]) {
-    const float x = (float)amount;
+    const float x =
+        flavour == LEAT_COLOUR_KERAS ? (float)amount / (1.0f - (float)amount + 1e-7f) : (float)amount;
+    leat__draw_note(d, x);
     if (flavour == LEAT_COLOUR_KERAS) {
-        const leat__pixel_args args = {.p = {x / (1.0f - x + 1e-7f), (float)range[0], (float)range[1]}};
+        const leat__pixel_args args = {.p = {x, (float)range[0], (float)range[1]}};
         leat__pass_add_pixels(pass, LEAT_PIXELS_KERAS_SATURATION, &args);
     } else if (flavour == LEAT_COLOUR_TF) {
         add_pixels(pass, d->dtype, LEAT_PIXELS_SATURATION, &(leat__pixel_args){.p = {x}});
@@ -48,11 +51,12 @@ void leat__colour_add_saturation(leat__drawing *d, leat__pass *pass, leat__colou
 void leat__colour_add_hue(leat__drawing *d, leat__pass *pass, leat__colour flavour, double part,
                           const double range[2]) {
     leat__point *last = pass->n_points ? &pass->point[pass->n_points - 1] : NULL;
+    const int steps = (int)(part * 255) & 255; /* as torchvision turns the bytes of Pillow's hue */
+    leat__draw_note(d, flavour == LEAT_COLOUR_PIL ? (float)steps : (float)part);
     if (flavour == LEAT_COLOUR_KERAS) {
         const leat__pixel_args args = {.p = {(float)part, (float)range[0], (float)(range[1] - range[0])}};
         leat__pass_add_pixels(pass, LEAT_PIXELS_KERAS_HUE, &args);
-    } else if (flavour == LEAT_COLOUR_PIL) { /* as torchvision turns the bytes of Pillow's hue */
-        const int steps = (int)(part * 255) & 255;
+    } else if (flavour == LEAT_COLOUR_PIL) {
         if (d->channels >= 3)
             leat__pass_add_pixels_u8(pass, LEAT_PIXELS_PIL_HUE, &(leat__pixel_args){.p = {(float)steps}});
     } else if (last && last->kind == LEAT_POINT_PIXELS && last->as.pixels.kernel == LEAT_PIXELS_SATURATION) {

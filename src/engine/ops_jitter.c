@@ -41,6 +41,7 @@ static int draw_jitter(const leat__image_op *op, leat__drawing *d, leat__pass *p
     double amount[PARTS];
     int order[PARTS] = {BRIGHTNESS, CONTRAST, SATURATION, HUE};
     char word[PARTS + 1] = "";
+    int digits = 0; /* the same for a device */
     if (plan->part[SATURATION].on || plan->part[HUE].on) LEAT_TRY(leat__colour_check(d, plan->flavour, err));
     for (int i = 0; i < PARTS; i++) amount[i] = leat__draw_between(d, plan->part[i].low, plan->part[i].high);
     if (keras && leat__draw_chance(d, 0.5)) amount[HUE] = -amount[HUE];
@@ -54,10 +55,13 @@ static int draw_jitter(const leat__image_op *op, leat__drawing *d, leat__pass *p
         if (!plan->part[part].on) continue;
         word[n++] = part_name[part][0];
         word[n] = 0;
+        digits = 10 * digits + part + 1;
         LEAT_TRY(add_part(plan, d, pass, part, amount[part], err));
     }
     for (int i = 0; i < PARTS; i++)
         if (plan->part[i].on) leat__params_add(d, part_name[i], amount[i]);
+        else leat__draw_note(d, 0); /* places of those that are not there */
+    leat__draw_note(d, (float)digits);
     if (!keras && word[0] && word[1]) leat__params_add_word(d, "order", word);
     return 0;
 }

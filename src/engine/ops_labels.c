@@ -241,6 +241,7 @@ static int plan_map(leat__planner *planner, const leat__use *use, leat_error *er
             if (strcmp(map->field[k].name, field->name) == 0)
                 return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", field->name);
         if (at < 0) LEAT_TRY(add_field(planner, use, field->name, &at, err));
+        if (planner->field[at].device) LEAT_TRY(leat__device_check(planner, use, at, err));
         planner->field[at] = (leat__plan_field){.info = *field, .pass = -1, .nchw = planner->field[at].nchw};
         map->value[map->n] = at;
         leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_MAP, LEAT_STAGE_TRANSFORM, at, err);

@@ -48,6 +48,7 @@ int leat__tone_add_contrast(leat__drawing *d, leat__pass *pass, leat__contrast f
                             const double range[2], leat_error *err) {
     const double given[4] = {factor};
     LEAT_TRY(check_channels(d, err));
+    leat__draw_note(d, (float)factor);
     if (flavour == LEAT_CONTRAST_PIL) {
         leat__pass_add_measured(pass, LEAT_STATS_GRAY, 1, true, solve_pil_contrast, given);
     } else if (flavour == LEAT_CONTRAST_TF && d->dtype == LEAT_DTYPE_U8) {

@@ -37,6 +37,7 @@ int leat__plan_field_find(leat__planner *planner, const leat__use *use, const ch
     for (int i = 0; i < planner->n_fields; i++) {
         if (!planner->live[i] || strcmp(planner->field[i].info.name, name) != 0) continue;
         *out = i;
+        if (planner->field[i].device) LEAT_TRY(leat__device_check(planner, use, i, err));
         return leat__follow_settle(planner, use, i, err);
     }
     char all[300] = "";
@@ -139,7 +140,8 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
             if (plan->caching.wanted && k < plan->caching.step) break; /* it goes into the cache first */
             out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT ||
                           step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT ||
-                          step->kind == LEAT_STEP_ENUMERATE || step->kind == LEAT_STEP_RELABEL;
+                          step->kind == LEAT_STEP_ENUMERATE || step->kind == LEAT_STEP_RELABEL ||
+                          step->kind == LEAT_STEP_DRAW;
             if (out->stored) step->output = i;
             break;
         }
@@ -412,6 +414,7 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(read_options(planner, err));
     LEAT_TRY(run_operations(planner, err));
     LEAT_TRY(leat__follow_settle(planner, &planner->spec->use[planner->spec->n_uses - 1], -1, err));
+    LEAT_TRY(leat__device_settle(planner, err));
     leat__bucket_resolve(planner);
     LEAT_TRY(choose_outputs(planner, err));
     LEAT_TRY(leat__bucket_outputs(planner, err));

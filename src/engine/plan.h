@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "engine/cache.h"
+#include "engine/device.h"
 #include "engine/draw.h"
 #include "engine/follow.h"
 #include "engine/group.h"
@@ -37,6 +38,7 @@ typedef enum leat__step_kind {
     LEAT_STEP_MAP,       /* a function of the program               */
     LEAT_STEP_FOLLOW,    /* boxes and keypoints move with a picture */
     LEAT_STEP_TRAIL,     /* how a picture has moved, for a cache    */
+    LEAT_STEP_DRAW,      /* what a device is to do with a picture   */
 } leat__step_kind;
 
 typedef struct leat__parse_feature {
@@ -100,6 +102,7 @@ struct leat__step {
             int trail, n; /* so many moves                  */
             bool resumes; /* takes them up again            */
         } kept;
+        const leat__device_plan *device;
     } as;
 };
 
@@ -204,10 +207,11 @@ typedef struct leat__plan_field {
     bool mask;        /* it is one, of the picture `leader`                    */
     int leader;
     float mask_fill;
-    bool by_bucket; /* its size is that of the batch's bucket               */
-    int trail;      /* number, from 1, of its trail, if boxes or keypoints follow it; 0 = none */
-    int n_moves;    /* that lie on it here                                                     */
-    int trail_of;   /* not 0: this is the trail of that field, from 1, for a cache             */
+    bool by_bucket;            /* its size is that of the batch's bucket               */
+    int trail;                 /* number, from 1, of its trail, if boxes or keypoints follow it; 0 = none */
+    int n_moves;               /* that lie on it here                                                     */
+    int trail_of;              /* not 0: this is the trail of that field, from 1, for a cache             */
+    leat__device_plan *device; /* not NULL: what is done to it is done elsewhere               */
 } leat__plan_field;
 
 struct leat__planner {

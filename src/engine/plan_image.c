@@ -266,6 +266,11 @@ static bool is_bare(const leat__pass_plan *pass) {
 int leat__plan_add_point(leat__planner *planner, const leat__use *use, int at, const leat__point_plan *point,
                          leat_error *err) {
     leat__plan_field *field = &planner->field[at];
+    if (field->device) {
+        leat__device_part part = {.kind = LEAT_DEVICE_IS_COLOUR, .as.point = *point};
+        part.as.point.op = named(planner, &point->op, use, at);
+        return leat__device_add(planner, use, at, &part, err);
+    }
     leat__pass_plan *pass = open_pass(planner, at);
     const bool joinable =
         pass && pass->n_points < LEAT_POINTS_MAX &&
@@ -283,6 +288,11 @@ int leat__plan_add_point(leat__planner *planner, const leat__use *use, int at, c
 
 static int add_flip(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
     const leat__flip *flip = part;
+    if (planner->field[at].device) {
+        leat__device_part added = {.kind = LEAT_DEVICE_IS_FLIP, .as.flip = *flip};
+        added.as.flip.op = named(planner, &flip->op, use, at);
+        return leat__device_add(planner, use, at, &added, err);
+    }
     leat__pass_plan *pass = open_pass(planner, at);
     const bool joinable = pass && pass->n_flips < (int)LEAT_COUNT(pass->flip) && !has_positional(pass);
     pass = join_pass(planner, use, at, joinable, err);
@@ -387,6 +397,11 @@ static int add_warp(leat__planner *planner, const leat__use *use, int at, const 
         return leat__plan_fail(use, err, LEAT_ERR_TYPE,
                                "works on u8 and f32, the mask %s holds %s: cast it before", field->info.name,
                                leat_dtype_name(field->info.dtype));
+    if (field->device) {
+        leat__device_part added = {.kind = LEAT_DEVICE_IS_WARP, .as.warp = *warp};
+        added.as.warp.op = named(planner, &warp->op, use, at);
+        return leat__device_add(planner, use, at, &added, err);
+    }
     leat__pass_plan *pass = join_pass(planner, use, at, false, err);
     if (!pass) return failed(err);
     pass->warp = *warp;
@@ -466,6 +481,10 @@ int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, co
 }
 
 int leat__plan_store_as(leat__planner *planner, const leat__use *use, int at, int dtype, leat_error *err) {
+    if (planner->field[at].device)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "the device works in f32: leave %s out, and convert there",
+                               leat_dtype_name(dtype));
     leat__pass_plan *pass = open_pass(planner, at);
     pass = join_pass(planner, use, at, pass != NULL, err);
     if (!pass) return failed(err);

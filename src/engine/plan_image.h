@@ -73,6 +73,7 @@ typedef struct leat__drawing { /* what a draw function sees                     
     const leat__image_op *op;
     const struct leat__value *values; /* of the sample, by their numbers                  */
     int bucket;                       /* of its batch                                     */
+    float *noted;                     /* NULL, or where numbers for a device go (device.h) */
 } leat__drawing;
 
 /* Begins anew, with a text of cap bytes, LEAT_PARAMS_BYTES at the most. */
@@ -83,6 +84,8 @@ void leat__params_finish(leat__params *params);
 void leat__params_add(leat__drawing *d, const char *key, double value);
 /* The same for a word. */
 void leat__params_add_word(leat__drawing *d, const char *key, const char *word);
+/* Tells a device the next number that its kernel takes; without one nothing happens. */
+void leat__draw_note(leat__drawing *d, float number);
 /* In [low, high), or low when they are equal. */
 double leat__draw_between(leat__drawing *d, double low, double high);
 /* True with this probability: one draw. */

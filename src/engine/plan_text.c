@@ -207,6 +207,7 @@ static void print_steps(printer *p, const leat__plan *plan) {
         case LEAT_STEP_MAP:
             print(p, "a function of the program%s\n", step->as.map.part ? ", the same call" : "");
             break;
+        case LEAT_STEP_DRAW: print(p, "%d numbers for the device\n", step->as.device->n_numbers); break;
         case LEAT_STEP_TRAIL:
             print(p, "how a picture has moved%s\n",
                   step->as.kept.resumes ? ", taken up again" : ", to be kept");

@@ -342,6 +342,7 @@ static int run_range(leat__tools *tools, const leat__where *at, int from, int to
         case LEAT_STEP_ENUMERATE: LEAT_TRY(leat__run_enumerate(tools, step, at, err)); break;
         case LEAT_STEP_RELABEL: LEAT_TRY(leat__run_relabel(tools, step, at, err)); break;
         case LEAT_STEP_MAP: LEAT_TRY(leat__run_map(tools, step, at, err)); break;
+        case LEAT_STEP_DRAW: LEAT_TRY(leat__run_draw(tools, step, at, err)); break;
         case LEAT_STEP_TRAIL: LEAT_TRY(leat__run_trail(tools, step, at, err)); break;
         case LEAT_STEP_FOLLOW: LEAT_TRY(leat__run_follow(tools, step, at, err)); break;
         }

@@ -5,7 +5,7 @@
 #include "engine/draw.h"
 #include "engine/run.h"
 
-static leat__draw_key draw_key(leat__tools *tools, const leat__where *at) {
+leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at) {
     return (leat__draw_key){.seed = tools->plan->seed,
                             .epoch = at->epoch,
                             .position = at->position,
@@ -157,7 +157,7 @@ static int cut_hole(const leat__pass_plan *plan, const leat__draw_key *key, cons
 static int finish_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat__rows *rows,
                        int ndim, leat_error *err) {
     const leat__pass_plan *plan = step->as.pass;
-    const leat__draw_key key = draw_key(tools, at);
+    const leat__draw_key key = leat__run_draw_key(tools, at);
     leat__rows outer;
     bordered border;
     if (plan->pad.draw) {
@@ -213,7 +213,7 @@ static void prepare_for_whole(leat__tools *tools, const leat__step *step, const 
     leat__warp warp;
     leat__turns turns;
     leat_error ignored;
-    leat__draw_key key = draw_key(tools, at);
+    leat__draw_key key = leat__run_draw_key(tools, at);
     key.params = NULL;
     key.met = NULL;
     leat__buf_reserve(&tools->band,
@@ -238,7 +238,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
     LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
     if (step->as.pass->crop.draw) {
         leat__box box;
-        const leat__draw_key key = draw_key(tools, at);
+        const leat__draw_key key = leat__run_draw_key(tools, at);
         prepare_for_whole(tools, step, at, &info);
         int rc = leat__draw_crop(&box, step->as.pass, &key, info.height, info.width, err);
         if (rc == 0) rc = leat__decode_region(tools->decoder, &box, err);
@@ -315,7 +315,7 @@ int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where
     LEAT_TRY(value_rows(value, &rows, err));
     if (step->as.pass->crop.draw) {
         leat__box box;
-        const leat__draw_key key = draw_key(tools, at);
+        const leat__draw_key key = leat__run_draw_key(tools, at);
         LEAT_TRY(leat__draw_crop(&box, step->as.pass, &key, rows.height, rows.width, err));
         leat__trail_crop(tools, step, rows.height, rows.width, &box);
         rows.data += box.y * rows.stride + box.x * (rows.stride / rows.width);
@@ -331,7 +331,7 @@ int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__wh
     const leat__picture_plan *plan = step->as.picture;
     const leat__value *value = &tools->value[step->value];
     const int index = (int)(step - tools->plan->step);
-    const leat__draw_key key = draw_key(tools, at);
+    const leat__draw_key key = leat__run_draw_key(tools, at);
     leat__rows rows;
     LEAT_TRY(value_rows(value, &rows, err));
     if ((uintptr_t)rows.data % leat_dtype_size(rows.dtype)) { /* raw bytes of a record */
