@@ -80,6 +80,22 @@ static void print_formats(const leat_info *info) {
     }
 }
 
+/* Of JPEGs: what takes the fast way, and why the rest does not. */
+static void print_decoders(const leat_info *info) {
+    char words[100];
+    if (info->n_own) {
+        print_label("decoder");
+        if (info->n_samples == 1) printf("leat's own\n");
+        else printf("%-*s %10s\n", NAME_COLUMNS, "leat's own", cli_count(info->n_own));
+    }
+    for (int i = 0; i < info->n_detours; i++) {
+        print_label(i > 0 || info->n_own ? "" : "decoder");
+        snprintf(words, sizeof words, "libjpeg-turbo: %s", info->detours[i].name);
+        if (info->n_samples == 1) printf("%s\n", words);
+        else printf("%-*s %10s\n", NAME_COLUMNS, words, cli_count(info->detours[i].n));
+    }
+}
+
 static void print_classes(const leat_info *info, bool all) {
     int shown = info->n_classes;
     if (!all && shown > CLASSES_SHOWN + 1) shown = CLASSES_SHOWN; /* "and 1 more" would save nothing */
@@ -109,6 +125,7 @@ static void print_text(const leat_info *info, const char *path, bool all) {
     }
     print_sizes(info);
     print_formats(info);
+    print_decoders(info);
     if (info->n_looked_at < info->n_samples) {
         print_label("");
         printf("(pixels and %s of %s %s, spread evenly; --look-at -1 takes all)\n",
@@ -144,6 +161,8 @@ static void print_json(const leat_info *info, const char *path) {
            info->height_max, info->height_mean);
     printf(", \"formats\": [");
     for (int i = 0; i < info->n_formats; i++) print_count(info->formats[i].name, info->formats[i].n, i);
+    printf("], \"own_decoder\": %" PRIu64 ", \"detours\": [", info->n_own);
+    for (int i = 0; i < info->n_detours; i++) print_count(info->detours[i].name, info->detours[i].n, i);
     printf("], \"classes\": [");
     for (int i = 0; i < info->n_classes; i++) print_count(info->classes[i].name, info->classes[i].n, i);
     printf("]}\n");

@@ -76,7 +76,10 @@ typedef struct leat_info { /* zeroed before; free with leat_info_free           
     int width_min, width_max, height_min, height_max;
     double width_mean, height_mean;
     uint64_t sample_bytes_min, sample_bytes_max;
-    void *memory; /* ours                                                        */
+    uint64_t n_own; /* JPEGs of those looked at that are for leat's own decoder            */
+    int n_detours;
+    leat_format_count *detours; /* why the others are libjpeg-turbo's: "progressive", "CMYK" ... */
+    void *memory;               /* ours                                                        */
 } leat_info;
 
 /* What a path is: a folder of images, a TFRecord file or pattern, a list of images (.csv), an image. look_at: how
@@ -110,9 +113,17 @@ LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, 
                         void *user, leat_check_report *report, const leat_tool_config *config,
                         leat_error *err);
 
-/* Makes the index of a folder or of TFRecords anew and keeps it: in the cache directory, or beside the data. */
-LEAT_API int leat_index(const char *const *paths, int n, int beside, uint64_t *n_samples,
-                        const leat_tool_config *config, leat_error *err);
+typedef struct leat_index_config { /* zeroed = an index in the cache directory               */
+    int beside;                    /* keep it beside the data                                */
+    int checkpoints;               /* of JPEGs too: later crops are decoded faster           */
+} leat_index_config;
+typedef struct leat_index_report {
+    uint64_t n_samples;
+    uint64_t n_checkpoints; /* JPEGs that have them */
+} leat_index_report;
+/* Makes the index of a folder or of TFRecords anew and keeps it. how and report may be NULL. */
+LEAT_API int leat_index(const char *const *paths, int n, const leat_index_config *how,
+                        leat_index_report *report, const leat_tool_config *config, leat_error *err);
 
 /* --------------------------------------------------------------------------------------------- make */
 

@@ -46,6 +46,22 @@ leat__codec leat__codec_detect(const uint8_t *bytes, size_t n);
 /* "jpeg", "png", ...; "unknown". */
 const char *leat__codec_name(leat__codec codec);
 
+/* Notes on a JPEG of our own decoder's: where in its scan some MCUs begin. With them a part of the picture is decoded
+ * without reading what lies above and beside it. They are a block of bytes, sealed by a hash over themselves and the whole
+ * file (jpeg_notes.h): what was damaged, cut off or made for other bytes counts for nothing, and pixels are the same with
+ * notes and without. */
+typedef struct leat__decode_notes {
+    uint64_t key;     /* leat__notes_key of the file's bytes                                    */
+    leat__buf *block; /* what is known, size 0 = nothing. When the picture ends, with what was found out */
+    size_t bytes_max; /* of a block that says all; only the beginnings of rows if more would be more     */
+    /* Set when the picture ends: */
+    bool changed;     /* there is more in the block than before                                 */
+    bool refused;     /* what was in it was no good                                             */
+    size_t bytes_all; /* of a block that says all; 0: this picture has no use for notes         */
+} leat__decode_notes;
+/* Two files with the same key are the same file. */
+uint64_t leat__notes_key(const uint8_t *bytes, size_t n);
+
 typedef struct leat__decode_options { /* zeroed = defaults                                         */
     int channels;                     /* 0 = as stored (1, 3 or 4), 1, 3, 4                        */
     bool orient;                      /* apply the EXIF orientation; default off                   */
@@ -57,6 +73,7 @@ typedef struct leat__decode_options { /* zeroed = defaults                      
     int side_max;                     /* 0 = LEAT_DECODE_SIDE_MAX                                  */
     int scans_max;                    /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */
     size_t memory_max;                /* 0 = LEAT_DECODE_MEMORY_MAX; of the arena, for one picture */
+    leat__decode_notes *notes;        /* NULL = none; lives as long as the picture                 */
 } leat__decode_options;
 
 typedef struct leat__picture_info {

@@ -402,6 +402,7 @@ static int region(void *state, leat__decode_job *job, const leat__box *box, leat
 static int end(void *state, leat__decode_job *job, bool complete, leat_error *err) {
     jpeg_state *s = state;
     int rc = 0;
+    if (s->is_own) leat__jpeg_own_seal(s->own);
     if (complete && s->is_own && !leat__jpeg_own_ends(s->own)) rc = take_over(s, job, err);
     if (complete && !s->is_own && rc == 0) rc = guarded(s, finish_step, err);
     jpeg_abort_decompress(&s->jpeg);

@@ -6,7 +6,8 @@
  *
  * The planes are rings: sample row y of a component stands at y modulo their height, because upsampling needs a row above
  * and one below. Everything is made for a part of the picture; the whole picture is the part that leaves out nothing.
- * Outside of it blocks are only skipped, and below it nothing is read. */
+ * Outside of it blocks are only skipped, or where notes tell the way (jpeg_notes.h) not even that, and below it nothing is
+ * read. */
 #include "decode/jpeg_own.h"
 
 #include <stdio.h>
@@ -14,8 +15,7 @@
 #include <jpeglib.h>
 
 #include "base/cpu.h"
-#include "decode/jpeg_head.h"
-#include "decode/jpeg_scan.h"
+#include "decode/jpeg_notes.h"
 
 enum { BLOCKS_AT_ONCE = 48 }; /* 6 KiB of coefficients: they stay in the first cache until the IDCT */
 
@@ -38,6 +38,8 @@ struct leat__jpeg_own {
     int next_row;         /* of the picture                                    */
     int mcu_row;          /* the next to be decoded                            */
     int mcu_x, mcu_x_end; /* columns of MCUs that hold anything of the part    */
+    int64_t at;           /* the MCU that the scan is in front of              */
+    leat__jpeg_notes notes;
     plane plane[3];
     uint8_t *samples[3]; /* memory of the planes                              */
     uint8_t *neutral;    /* a line of chroma without colour                   */
@@ -139,7 +141,10 @@ bool leat__jpeg_own_begin(leat__jpeg_own *own, const struct jpeg_decompress_stru
     if (own->n_planes < own->head.n_components)
         for (int i = 0; i < own->scan.n_units; i++)
             leat__jpeg_ac_build_skip(&own->ac[own->head.component[own->scan.unit[i].component].ac]);
+    leat__jpeg_notes_begin(&own->notes, &own->head, job->options.notes);
+    own->scan.tracked = own->notes.asked != NULL;
     leat__jpeg_scan_begin(&own->scan, own->head.scan, own->head.end);
+    own->at = 0;
     memset(own->blocks, 0, sizeof own->blocks); /* the picture before may have ended anywhere */
     own->mcu_row = 0;
     leat__jpeg_own_region(own, &(leat__box){0, 0, own->head.width, own->head.height});
@@ -213,21 +218,49 @@ static int first_mcu_row(const leat__jpeg_own *own) {
     return row;
 }
 
+/* At this MCU, and at all others up to the next one that is to be noted, the scan has been in good order. */
+static void note_spot(leat__jpeg_own *own) {
+    leat__jpeg_spot spot;
+    if (own->at != leat__jpeg_notes_next(&own->notes)) return;
+    if (leat__jpeg_scan_spot(&own->scan, &spot)) leat__jpeg_notes_add(&own->notes, &spot);
+    else own->notes.asked = NULL;
+}
+
+/* MCUs from here on up to `to`, or to the next one that is to be noted. */
+static int64_t stretch(const leat__jpeg_own *own, int64_t to) {
+    return LEAT_MIN(to, leat__jpeg_notes_next(&own->notes)) - own->at;
+}
+
+/* To an MCU, by the nearest note if there is one between here and there. */
+static bool skip_to(leat__jpeg_own *own, int64_t mcu) {
+    leat__jpeg_spot spot;
+    int64_t at;
+    if (leat__jpeg_notes_find(&own->notes, mcu, own->at, &at, &spot)) {
+        if (!leat__jpeg_scan_go(&own->scan, &spot)) return false;
+        own->at = at;
+    }
+    for (note_spot(own); own->at < mcu; note_spot(own)) {
+        const int64_t n = stretch(own, mcu);
+        if (!leat__jpeg_scan_skip(&own->scan, n)) return false;
+        own->at += n;
+    }
+    return true;
+}
+
 static bool read_mcu_row(leat__jpeg_own *own) {
     leat__jpeg_scan *scan = &own->scan;
-    const int at_once = BLOCKS_AT_ONCE / scan->n_units, first = first_mcu_row(own);
-    if (own->mcu_row < first) {
-        if (!leat__jpeg_scan_skip(scan, (int64_t)first * own->head.mcus_across)) return false;
-        own->mcu_row = first;
-    } else if (own->mcu_row > first && !leat__jpeg_scan_skip(scan, own->head.mcus_across - own->mcu_x_end)) {
-        return false; /* what is right of the part in the row before: skipped when it must be */
-    }
-    if (!leat__jpeg_scan_skip(scan, own->mcu_x)) return false;
-    for (int m = own->mcu_x; m < own->mcu_x_end; m += at_once) {
-        const int n = LEAT_MIN(at_once, own->mcu_x_end - m);
+    const int at_once = BLOCKS_AT_ONCE / scan->n_units;
+    own->mcu_row = LEAT_MAX(own->mcu_row, first_mcu_row(own));
+    /* What is right of the part in the row before is skipped now, when it must be. */
+    if (!skip_to(own, (int64_t)own->mcu_row * own->head.mcus_across + own->mcu_x)) return false;
+    for (int m = own->mcu_x; m < own->mcu_x_end;) {
+        const int n = (int)stretch(own, own->at + LEAT_MIN(at_once, own->mcu_x_end - m));
         if (!leat__jpeg_scan_read(scan, own->blocks, own->last, n)) return false;
+        own->at += n;
+        note_spot(own);
         find_places(own, m, n);
         if (!own->dsp.idct(own->blocks, own->places, n * scan->n_units)) return false;
+        m += n;
     }
     own->mcu_row++;
     return true;
@@ -301,6 +334,10 @@ bool leat__jpeg_own_rows(leat__jpeg_own *own, uint8_t *dst, ptrdiff_t stride, in
         write_row(own, dst + *done * stride, own->next_row++);
     }
     return true;
+}
+
+void leat__jpeg_own_seal(leat__jpeg_own *own) {
+    leat__jpeg_notes_seal(&own->notes);
 }
 
 bool leat__jpeg_own_ends(const leat__jpeg_own *own) {

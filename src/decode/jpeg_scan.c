@@ -258,22 +258,41 @@ static __attribute__((noinline)) int64_t skip_run(leat__jpeg_scan *scan, int64_t
 
 /* ------------------------------------------------------------------------------------------- window */
 
-static void begin_segment(leat__jpeg_scan *scan) {
-    scan->reader = (leat__jpeg_bits){.next = scan->window + 1};
-    scan->end = scan->window + 1;
-    scan->limit = scan->window; /* nothing is there yet: the first block asks for more */
+/* An empty window, to be filled from src on. */
+static void begin_window(leat__jpeg_scan *scan) {
+    scan->end = scan->window + LEAT_JPEG_HISTORY + 1;
+    scan->reader = (leat__jpeg_bits){.next = scan->end};
+    scan->limit = scan->end - 1; /* nothing is there yet: the first block asks for more */
     scan->final = false;
+    scan->mark = scan->end;
+    scan->mark_at = (uint64_t)(scan->src - scan->first);
+}
+
+static void begin_segment(leat__jpeg_scan *scan) {
+    begin_window(scan);
     memset(scan->prediction, 0, sizeof scan->prediction);
     scan->to_restart = scan->restart_interval;
+}
+
+/* The mark to the byte that holds the next bit. Each 0xff in the window has lost a zero. */
+static void move_mark(leat__jpeg_scan *scan) {
+    const uint8_t *const to = scan->reader.next - (scan->reader.count + 7) / 8;
+    size_t stuffed = 0;
+    for (const uint8_t *p = scan->mark; p < to; p++) stuffed += *p == 0xff;
+    scan->mark_at += (size_t)(to - scan->mark) + stuffed;
+    scan->mark = to;
 }
 
 /* Keeps what was not read and unstuffs more behind it. False when there is no more, or the file ends without a marker:
  * where libjpeg-turbo notices that is its own affair. */
 static bool slide_window(leat__jpeg_scan *scan) {
     if (scan->final) return false;
-    const size_t kept = (size_t)(scan->end - scan->reader.next); /* the reader is at most at the end */
-    memmove(scan->window, scan->reader.next, kept);
-    scan->reader.next = scan->window;
+    if (scan->tracked) move_mark(scan);
+    const uint8_t *const from = scan->reader.next - LEAT_JPEG_HISTORY;
+    const size_t kept = (size_t)(scan->end - from); /* the reader is at most at the end */
+    memmove(scan->window, from, kept);
+    scan->reader.next = scan->window + LEAT_JPEG_HISTORY;
+    if (scan->tracked) scan->mark = scan->window + (scan->mark - from);
     uint8_t *const at = scan->window + kept;
     uint8_t *const end =
         at + scan->dsp->unstuff(at, LEAT_JPEG_WINDOW - LEAT_JPEG_PAD - kept, &scan->src, scan->src_end);
@@ -337,8 +356,61 @@ static bool jump(leat__jpeg_scan *scan, int64_t n) {
     return true;
 }
 
+/* ------------------------------------------------------------------------------------------- spots */
+
+bool leat__jpeg_scan_spot(leat__jpeg_scan *scan, leat__jpeg_spot *out) {
+    move_mark(scan);
+    if (scan->mark_at > UINT32_MAX / 8) return false;
+    *out = (leat__jpeg_spot){.bit = (uint32_t)scan->mark_at * 8 + (-scan->reader.count & 7)};
+    for (int i = 0; i < 3; i++) out->prediction[i] = (int16_t)scan->prediction[i];
+    return true;
+}
+
+/* The byte that is n bytes of the file behind the mark, if it lies in the window with enough behind it to load bits. */
+static const uint8_t *in_window(const leat__jpeg_scan *scan, uint64_t n) {
+    const uint8_t *p = scan->mark, *const end = scan->final ? scan->end : scan->end - LEAT_JPEG_BLOCK_BYTES;
+    while (p < end && n > 0) {
+        const size_t look = (size_t)LEAT_MIN(n, (uint64_t)(end - p));
+        const uint8_t *stuffed = memchr(p, 0xff, look);
+        if (!stuffed) {
+            p += look;
+            n -= look;
+        } else if (n < (uint64_t)(stuffed - p) + 2) {
+            return NULL; /* no MCU begins with a stuffed zero */
+        } else {
+            n -= (uint64_t)(stuffed - p) + 2;
+            p = stuffed + 1;
+        }
+    }
+    return p < end ? p : NULL;
+}
+
+bool leat__jpeg_scan_go(leat__jpeg_scan *scan, const leat__jpeg_spot *spot) {
+    const uint64_t at = spot->bit / 8;
+    move_mark(scan);
+    if (at < scan->mark_at || at >= (uint64_t)(scan->src_end - scan->first)) return false;
+    const uint8_t *p = in_window(scan, at - scan->mark_at);
+    if (!p) {
+        scan->src = scan->first + at;
+        begin_window(scan);
+        if (!slide_window(scan)) return false;
+        p = scan->reader.next;
+    }
+    scan->mark = p;
+    scan->mark_at = at;
+    scan->reader = (leat__jpeg_bits){.next = p};
+    if (spot->bit & 7) {
+        refill(&scan->reader);
+        take(&scan->reader, spot->bit & 7);
+    }
+    for (int i = 0; i < 3; i++) scan->prediction[i] = spot->prediction[i];
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- doors */
+
 void leat__jpeg_scan_begin(leat__jpeg_scan *scan, const uint8_t *src, const uint8_t *end) {
-    scan->src = src;
+    scan->src = scan->first = src;
     scan->src_end = end;
     scan->next_restart = 0;
     scan->bad = false;

@@ -44,6 +44,8 @@ static void free_pipeline(leat_pipeline *feed) {
     leat__ring_close(&feed->ring);
     leat__feed_free(&feed->stream);
     leat__ahead_free(&feed->ahead);
+    /* For the next run. Where they cannot be kept they are noted again. */
+    if (feed->plan.notes) leat__notes_store(feed->plan.notes, NULL);
     leat__plan_free(&feed->plan);
     leat__free(feed->worker);
     leat__free(feed->bad);

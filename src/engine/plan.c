@@ -293,7 +293,7 @@ static int read_options(leat__planner *planner, leat_error *err) {
     plan->max_bad = planner->config->max_bad;
     plan->seed = planner->config->seed;
     plan->on_error = planner->config->on_error;
-    plan->fuse = true;
+    plan->fuse = plan->checkpoints = true;
     plan->read_ahead = -1;
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
@@ -302,6 +302,7 @@ static int read_options(leat__planner *planner, leat_error *err) {
         if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
         if (leat__use_arg(use, "max_bad")->given) plan->max_bad = leat__use_arg(use, "max_bad")->i;
         plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
+        plan->checkpoints &= leat__use_arg(use, "checkpoints")->i != 0;
         LEAT_TRY(read_read_ahead(plan, use, err));
     }
     if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
@@ -409,6 +410,22 @@ static int run_operations(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
+/* Only who decodes parts has use for checkpoints. */
+static int open_notes(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    bool wanted = false;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step *step = &plan->step[i];
+        if (step->kind == LEAT_STEP_PASS) wanted |= leat__pass_notes(step->as.pass);
+    }
+    if (!wanted || !plan->checkpoints) return 0;
+    const leat__notes_options options = {.bytes_max = plan->budget / LEAT_NOTES_SHARE,
+                                         .n_files = plan->source->n_samples,
+                                         .home = plan->source->home,
+                                         .open = &planner->open};
+    return leat__notes_open(&plan->notes, &options, err);
+}
+
 static int build(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(read_options(planner, err));
@@ -433,6 +450,7 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(leat__group_resolve(planner, err));
     LEAT_TRY(fit_memory(planner, err));
     LEAT_TRY(leat__plan_open_cache(planner, err));
+    LEAT_TRY(open_notes(planner, err));
     size_task(plan);
     LEAT_TRY(write_normal_text(planner, err));
     return leat__order_allocate(&plan->order, err);
@@ -461,6 +479,7 @@ void leat__plan_free(leat__plan *plan) {
         for (int k = 0; plan->step[i].kind == LEAT_STEP_PARSE && k < plan->step[i].as.parse.n; k++)
             leat__buf_free(&plan->step[i].as.parse.feature[k].fallback);
     leat__cache_close(&plan->cache);
+    leat__notes_close(&plan->notes);
     if (plan->serial) pthread_mutex_destroy(plan->serial);
     leat__free(plan->serial);
     leat__source_free(&plan->source);

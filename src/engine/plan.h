@@ -16,6 +16,7 @@
 #include "engine/draw.h"
 #include "engine/follow.h"
 #include "engine/group.h"
+#include "engine/notes.h"
 #include "engine/plan_image.h"
 #include "engine/spec.h"
 #include "order/order.h"
@@ -164,6 +165,7 @@ typedef struct leat__plan {
     uint64_t seed;
     int on_error;
     bool fuse;
+    bool checkpoints; /* of JPEG files are wanted */
     size_t slot_bytes;
     size_t budget;
     int n_slots; /* that there is memory for                               */
@@ -178,6 +180,7 @@ typedef struct leat__plan {
     int n_meetings;                  /* where pictures that move together compare their sizes  */
     leat__caching caching;           /* the operation `cache`                                  */
     leat__cache *cache;              /* NULL: none, or not yet                                 */
+    leat__notes *notes;              /* checkpoints of JPEG files; NULL: none                  */
     size_t slots_budget;             /* for slots, those that are added later too              */
     leat__mutex *serial;             /* functions of the program that are not thread-safe; NULL: none */
     uint64_t contents;               /* of files that operations read, as a hash                */

@@ -167,6 +167,35 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
                                : " into the batch");
 }
 
+/* Who decodes. What a file's header allows is told by `leat info`, which looks. */
+static void print_decoder(printer *p, const leat__plan *plan) {
+    const leat__pass_plan *pass = NULL;
+    for (int i = 0; i < plan->n_steps && !pass; i++)
+        if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode)
+            pass = plan->step[i].as.pass;
+    if (!pass) return;
+    if (pass->decode_options.fast) {
+        print(p, "decoder   JPEG: libjpeg-turbo with its fast IDCT, as accuracy=fast asks\n");
+        return;
+    }
+    print(p,
+          "decoder   JPEG: leat's own for ordinary files, libjpeg-turbo for the others, with equal bytes\n");
+    if (!plan->notes) {
+        print(p, "            no checkpoints: %s\n",
+              plan->checkpoints ? "pictures are decoded whole" : "they are switched off");
+        return;
+    }
+    const leat__notes_facts facts = leat__notes_facts_of(plan->notes);
+    print(p,
+          "            checkpoints of %" PRIu64
+          " files are there; those of others are noted as they are read\n",
+          facts.n_loaded);
+    print(p, "            %s, %.1f MB at most\n",
+          facts.rows_only ? "one for each row of blocks, as memory is short"
+                          : "for every 64 pixels of a row of blocks",
+          (double)facts.bytes_max / 1e6);
+}
+
 static void print_cache(printer *p, const leat__plan *plan) {
     char text[900];
     if (!plan->cache) return;
@@ -231,6 +260,7 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
     print(&p, "source    %s\n", plan->source->title);
     print_order(&p, plan);
     print_steps(&p, plan);
+    print_decoder(&p, plan);
     for (int i = 0; i < plan->n_outputs; i++) {
         print(&p, "%-10s%s ", i ? "" : "sample", plan->output[i].field.name);
         print_shape(&p, &plan->output[i]);

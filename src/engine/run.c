@@ -26,6 +26,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
     bufs[n++] = &tools->band;
     bufs[n++] = &tools->bordered;
     bufs[n++] = &tools->cached.bytes;
+    bufs[n++] = &tools->notes;
     bufs[n++] = &tools->kept;
     for (int i = 0; i < tools->plan->n_steps; i++) {
         bufs[n++] = &tools->made[i];

@@ -28,6 +28,7 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     uint64_t told[LEAT_VALUES_MAX]; /* what the index said                                      */
     leat__met met[LEAT_MEETINGS_MAX];   /* of the sample: sizes of pictures that move together         */
     leat__trail trail[LEAT_TRAILS_MAX]; /* (plan->n_trails) of the sample: how pictures have moved     */
+    leat__buf notes;                    /* of the JPEG that is being decoded                           */
     leat__buf kept;                     /* what was left when boxes or keypoints were moved last       */
     size_t followed;                    /* of so many                                               */
     leat__cache_hand cached;
@@ -61,7 +62,7 @@ void leat__tools_free(leat__tools *tools);
 uint32_t leat__tools_grown(const leat__tools *tools);
 /* The largest buffers that any worker has needed so far, so that none has to find out by itself. */
 #define LEAT_TOOLS_BUFS \
-    (4 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX + 2 * LEAT_READERS_MAX)
+    (5 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX + 2 * LEAT_READERS_MAX)
 typedef struct leat__high_water {
     size_t buf[LEAT_TOOLS_BUFS];
     size_t pass[LEAT_PASS_BUFS];

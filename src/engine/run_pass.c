@@ -234,6 +234,11 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
     leat__decode_options options = step->as.pass->decode_options;
     options.memory_max = memory_max;
     leat__picture_info info;
+    leat__decode_notes notes;
+    leat__notes *kept = tools->plan->notes;
+    if (kept && leat__pass_notes(step->as.pass) &&
+        leat__notes_take(kept, file->data, file->bytes, &tools->notes, &notes))
+        options.notes = &notes;
     leat__run_stage(tools, LEAT_STAGE_DECODE);
     LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
     if (step->as.pass->crop.draw) {
@@ -273,6 +278,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
         if (err) *err = end;
         return ended;
     }
+    if (rc == 0 && options.notes) leat__notes_put(kept, &notes);
     tools->stage = stage;
     return rc;
 }

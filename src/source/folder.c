@@ -352,6 +352,7 @@ int leat__folder_open(leat__source **out, const leat__folder_options *options, c
         return rc;
     }
     take_fingerprint(self);
+    base->home = leat__strdup(LEAT_MEM_INDEX, self->root);
     const int64_t any = -1;
     leat__source_field(base, "image", LEAT_DTYPE_BYTES, 1, &any);
     if (self->labelled) leat__source_field(base, "label", LEAT_DTYPE_I64, 0, NULL);

@@ -263,6 +263,7 @@ int leat__list_open(leat__source **out, const leat__list_options *options, const
         leat__source_free(&base);
         return rc;
     }
+    base->home = leat__real_path(options->path);
     *out = base;
     return 0;
 }

@@ -451,6 +451,10 @@ static void sum_up(records *self) {
         snprintf(base->warning, sizeof base->warning,
                  "the index of %" PRIu64 " shards could not be kept: it will be made again at the next start",
                  not_kept);
+    /* Shards of one folder share what is kept of their pictures. */
+    base->home = self->n_shards ? leat__real_path(self->shard[0].path) : NULL;
+    char *slash = base->home ? strrchr(base->home, '/') : NULL;
+    if (slash) *slash = 0;
     snprintf(base->title, sizeof base->title, "tfrecord: %" PRIu64 " records in %zu shards", base->n_samples,
              self->n_shards);
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "format/sidefile.h"
 
 static bool beside_path(char *out, size_t cap, const char *path) {
     size_t n = strlen(path);
@@ -30,23 +29,29 @@ static bool cached_path(char *out, size_t cap, const char *path, const leat__ope
     return used > 0 && (size_t)used < cap;
 }
 
-static const uint8_t *load_one(const char *path, int kind, leat__buf *buf, size_t *n) {
-    if (leat__file_read_all(path, buf, SIZE_MAX / 2, NULL) < 0) return NULL;
+static const uint8_t *load_one(const char *path, int kind, size_t bytes_max, leat__buf *buf, size_t *n) {
+    if (leat__file_read_all(path, buf, bytes_max, NULL) < 0) return NULL;
     return leat__sidefile_payload(buf->data, buf->size, kind, n);
+}
+
+bool leat__side_load_most(const char *path, int kind, const leat__open_options *options, size_t bytes_max,
+                          leat__buf *buf, const uint8_t **data, size_t *n) {
+    char place[PATH_MAX];
+    *data = NULL;
+    if (options->no_side_files || options->refresh) return false;
+    if (beside_path(place, sizeof place, path)) *data = load_one(place, kind, bytes_max, buf, n);
+    if (!*data && cached_path(place, sizeof place, path, options))
+        *data = load_one(place, kind, bytes_max, buf, n);
+    return *data != NULL;
 }
 
 bool leat__side_load(const char *path, int kind, const leat__open_options *options, leat__buf *buf,
                      const uint8_t **data, size_t *n) {
-    char place[PATH_MAX];
-    *data = NULL;
-    if (options->no_side_files || options->refresh) return false;
-    if (beside_path(place, sizeof place, path)) *data = load_one(place, kind, buf, n);
-    if (!*data && cached_path(place, sizeof place, path, options)) *data = load_one(place, kind, buf, n);
-    return *data != NULL;
+    return leat__side_load_most(path, kind, options, SIZE_MAX / 2, buf, data, n);
 }
 
-bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload,
-                      size_t n, leat_error *why) {
+bool leat__side_store_parts(const char *path, int kind, const leat__open_options *options,
+                            const leat__sidefile_part *part, size_t n_parts, leat_error *why) {
     char place[PATH_MAX];
     if (options->no_side_files) return true;
     const bool named = options->beside ? beside_path(place, sizeof place, path)
@@ -61,12 +66,17 @@ bool leat__side_store(const char *path, int kind, const leat__open_options *opti
         if (leat__dir_make(folder, why) < 0) return false;
     }
     uint8_t header[LEAT_SIDEFILE_HEADER];
-    leat__sidefile_write_header(header, kind, payload, n);
+    leat__sidefile_write_header(header, kind, part, n_parts);
     leat__out *out;
     if (leat__out_open(&out, place, why) < 0) return false;
-    if (leat__out_write(out, header, sizeof header, why) < 0 || leat__out_write(out, payload, n, why) < 0) {
-        leat__out_abort(&out);
-        return false;
-    }
-    return leat__out_commit(&out, why) == 0;
+    int rc = leat__out_write(out, header, sizeof header, why);
+    for (size_t i = 0; i < n_parts && rc == 0; i++) rc = leat__out_write(out, part[i].bytes, part[i].n, why);
+    if (rc == 0) return leat__out_commit(&out, why) == 0;
+    leat__out_abort(&out);
+    return false;
+}
+
+bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload,
+                      size_t n, leat_error *why) {
+    return leat__side_store_parts(path, kind, options, &(leat__sidefile_part){payload, n}, 1, why);
 }

@@ -9,6 +9,7 @@ void leat__source_free(leat__source **handle) {
     if (source->class && source->class->close) source->class->close(source);
     for (size_t i = 0; i < source->n_classes; i++) leat__free(source->class_name[i]);
     leat__free(source->class_name);
+    leat__free(source->home);
     leat__free(source);
     *handle = NULL;
 }

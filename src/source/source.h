@@ -69,6 +69,7 @@ struct leat__source {
     uint64_t fingerprint; /* of relative names and sizes: the same data elsewhere is the same */
     size_t n_classes;
     char **class_name;
+    char *home;          /* a real path that side files can be named after; NULL: none     */
     int n_parts;         /* of a combined one, else 0                              */
     leat__source **part; /* (n_parts) its own                                      */
     bool paired_anew;    /* which samples of its parts meet is drawn in every epoch */

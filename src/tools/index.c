@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat_index: makes indexes anew and keeps them. Opening a source does all of the work. */
+/* leat_index: makes indexes anew and keeps them. Opening a source does all of the work but that for checkpoints. */
 #include <limits.h>
 #include <stdio.h>
 
@@ -11,19 +11,31 @@ static int must_be_kept(const leat__source *source, leat_error *err) {
     return source->warning[0] ? leat__fail(err, LEAT_ERR_IO, "%s", source->warning) : 0;
 }
 
-static int index_records(const leat__targets *targets, const leat__open_options *options, uint64_t *n_samples,
-                         leat_error *err) {
+typedef struct indexing {
+    leat_index_config how;
+    leat__open_options options;
+    const leat_tool_config *config;
+    leat_index_report report;
+} indexing;
+
+/* A source that was opened just now, and so has an index. */
+static int finish_source(indexing *job, const leat__source *source, bool records, leat_error *err) {
+    job->report.n_samples += source->n_samples;
+    LEAT_TRY(must_be_kept(source, err));
+    if (!job->how.checkpoints) return 0;
+    return leat__tool_checkpoints(source, records, &job->options, job->config, &job->report.n_checkpoints,
+                                  err);
+}
+
+static int index_records(indexing *job, const leat__targets *targets, leat_error *err) {
     const char **paths = leat__alloc(LEAT_MEM_TOOL, targets->n * sizeof *paths);
     if (!paths) return leat__fail_memory(err, targets->n * sizeof *paths, "file names");
     int n = 0;
     for (size_t i = 0; i < targets->n; i++)
         if (targets->at[i].kind == LEAT_TARGET_RECORDS) paths[n++] = targets->at[i].path;
     leat__source *source = NULL;
-    int rc = n > 0 ? leat__records_open(&source, paths, n, options, err) : 0;
-    if (rc == 0 && source) {
-        *n_samples += source->n_samples;
-        rc = must_be_kept(source, err);
-    }
+    int rc = n > 0 ? leat__records_open(&source, paths, n, &job->options, err) : 0;
+    if (rc == 0 && source) rc = finish_source(job, source, true, err);
     leat__source_free(&source);
     leat__free(paths);
     return rc;
@@ -40,38 +52,37 @@ static void tell_place(const leat_tool_config *config, const leat__open_options 
     config->log(config->user, LEAT_LOG_INFO, text);
 }
 
-int leat_index(const char *const *paths, int n, int beside, uint64_t *n_samples,
+int leat_index(const char *const *paths, int n, const leat_index_config *how, leat_index_report *report,
                const leat_tool_config *config, leat_error *err) {
-    uint64_t total = 0;
     leat__error_clear(err);
     if (!paths || n < 1) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_index: there is no path");
     /* Opening keeps no index of what changed just now, within the grain of the file system's clock: here it is worth
      * waiting for. */
     leat__sleep_ns(25000000);
-    leat__open_options options = leat__tool_open_options(config);
-    if (options.no_side_files)
+    indexing job = {.options = leat__tool_open_options(config), .config = config};
+    if (how) job.how = *how;
+    if (job.options.no_side_files)
         return leat__fail(err, LEAT_ERR_ARGUMENT,
                           "leat_index: an index is a side file, and there may be none");
-    options.refresh = true;
-    options.beside = beside != 0;
+    job.options.refresh = true;
+    job.options.beside = job.how.beside != 0;
     leat__targets
         targets; /* without labels: the index holds every image, and warnings are about keeping it */
-    LEAT_TRY(leat__targets_open(&targets, paths, n, LEAT_LABELS_NONE, &options, err));
+    LEAT_TRY(leat__targets_open(&targets, paths, n, LEAT_LABELS_NONE, &job.options, err));
     int rc = 0;
     for (size_t i = 0; i < targets.n && rc == 0; i++) {
         const leat__target *target = &targets.at[i];
         if (target->kind == LEAT_TARGET_FOLDER) {
-            total += target->source->n_samples;
-            rc = must_be_kept(target->source, err);
+            rc = finish_source(&job, target->source, false, err);
         } else if (target->kind != LEAT_TARGET_RECORDS) {
             rc = leat__target_refuse(target, "an index is of a folder or of TFRecord files", err);
         } else if (target->compression != LEAT_COMPRESSION_NONE) {
             rc = leat__target_refuse(target, "it is read as a stream and needs no index", err);
         }
     }
-    if (rc == 0) rc = index_records(&targets, &options, &total, err);
-    if (rc == 0) tell_place(config, &options);
+    if (rc == 0) rc = index_records(&job, &targets, err);
+    if (rc == 0) tell_place(config, &job.options);
     leat__targets_free(&targets);
-    if (n_samples) *n_samples = total;
+    if (report) *report = job.report;
     return rc;
 }

@@ -11,7 +11,7 @@
 #include "base/thread.h"
 #include "tools/tools.h"
 
-enum { LOOK_AT = 1000, TALLIES_MAX = 1000, KEY_MAX = 44 };
+enum { LOOK_AT = 1000, TALLIES_MAX = 1000, KEY_MAX = 44, DETOURS_MAX = 24 };
 
 typedef struct tally { /* an image format, or a key of Examples with its kind */
     uint64_t hash;
@@ -31,6 +31,12 @@ typedef struct summary {
     int width_min, width_max, height_min, height_max;
     uint64_t bytes_min, bytes_max;
     bool lost; /* no memory for a tally */
+    uint64_t n_own;
+    int n_detours;
+    struct {
+        const char *why;
+        uint64_t n;
+    } detour[DETOURS_MAX]; /* there are fewer reasons than that */
 } summary;
 
 typedef struct look {
@@ -76,6 +82,20 @@ static void add_image_size(summary *s, const leat__picture_info *info) {
     s->height_sum += (uint64_t)info->height;
 }
 
+static void add_detour(summary *s, const char *why, uint64_t n) {
+    int i = 0;
+    while (i < s->n_detours && strcmp(s->detour[i].why, why) != 0) i++;
+    if (i == DETOURS_MAX) return;
+    if (i == s->n_detours) s->n_detours++, s->detour[i].why = why;
+    s->detour[i].n += n;
+}
+
+static void add_decoder(summary *s, const leat__picture_info *info) {
+    if (info->codec != LEAT_CODEC_JPEG) return;
+    if (info->detour) add_detour(s, info->detour, 1);
+    else s->n_own++;
+}
+
 static void add_sample_bytes(summary *s, uint64_t bytes) {
     if (s->n_sized++ == 0 || bytes < s->bytes_min) s->bytes_min = bytes;
     s->bytes_max = LEAT_MAX(s->bytes_max, bytes);
@@ -91,6 +111,7 @@ static int add_image(summary *s, leat__tool_worker *worker, const uint8_t *bytes
     tally *t = tally_of(s, words, strlen(words), LEAT_FEATURE_NONE);
     if (t) t->n++;
     add_image_size(s, &info);
+    add_decoder(s, &info);
     return 0;
 }
 
@@ -112,6 +133,7 @@ static void add_feature(summary *s, leat__tool_worker *worker, const leat__featu
     if (leat__decode_info(worker->decoder, bytes, n, NULL, &info, NULL) < 0) return;
     t->codecs |= 1u << info.codec;
     add_image_size(s, &info);
+    add_decoder(s, &info);
 }
 
 static void add_lists(summary *s, leat__tool_worker *worker, const uint8_t *bytes, size_t n) {
@@ -175,6 +197,8 @@ static void add_up(summary *to, const summary *from) {
     to->n_sized += from->n_sized;
     to->n_looked_at += from->n_looked_at;
     to->n_bad += from->n_bad;
+    to->n_own += from->n_own;
+    for (int i = 0; i < from->n_detours; i++) add_detour(to, from->detour[i].why, from->detour[i].n);
     to->lost |= from->lost;
 }
 
@@ -387,6 +411,19 @@ static int finish(leat_info *info, const summary *s, bool records, leat_error *e
     if (info->sample_bytes_max == 0)
         info->sample_bytes_min = s->bytes_min, info->sample_bytes_max = s->bytes_max;
     if (s->lost) return leat__fail_memory(err, s->tallies.size, "formats");
+    info->n_own = s->n_own;
+    if (s->n_detours) {
+        const size_t bytes = (size_t)s->n_detours * sizeof *info->detours;
+        info->detours = leat__arena_alloc(info->memory, bytes);
+        if (!info->detours) return leat__fail_memory(err, bytes, "formats");
+        memset(info->detours, 0, bytes);
+        info->n_detours = s->n_detours;
+        for (int i = 0; i < s->n_detours; i++) {
+            snprintf(info->detours[i].name, sizeof info->detours[i].name, "%s", s->detour[i].why);
+            info->detours[i].n = s->detour[i].n;
+        }
+        qsort(info->detours, (size_t)s->n_detours, sizeof *info->detours, by_count);
+    }
     if (n == 0) return 0;
     info->formats = leat__arena_alloc(info->memory, n * sizeof *info->formats);
     if (!info->formats) return leat__fail_memory(err, n * sizeof *info->formats, "formats");

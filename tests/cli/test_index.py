@@ -2,6 +2,11 @@
 """leat index: where indexes go, and that they are made anew."""
 import os
 import re
+import shutil
+
+from PIL import Image
+
+from conftest import paint
 
 
 def settle(*paths):
@@ -82,3 +87,100 @@ def test_what_cannot_be_indexed(leat, records, pictures, tmp_path):
     assert "not both" in leat("index", "--beside", "--cache-dir", "x", pictures, code=2).stderr
     assert "which path" in leat("index", code=2).stderr
     assert "Example:" in leat("index", "--help").stdout
+
+
+CROP = "shuffle | decode | random_resized_crop 24 | random_flip_left_right | batch 5"
+
+
+def photos(folder, n=6):
+    """JPEGs with something to skip in them, and one that has no checkpoints."""
+    (folder / "a").mkdir(parents=True)
+    for number in range(n):
+        image = Image.fromarray(paint(150, 190, number))
+        image.save(folder / f"a/{number}.jpg", subsampling=number % 3, quality=70 + 5 * number)
+    image.save(folder / "a/progressive.jpg", progressive=True)
+    return folder
+
+
+def digest(leat, spec, *more) -> str:
+    return leat("run", spec, "--sink", "digest", "--epochs", "3", "--on-error", "skip", "-q", *more).stdout
+
+
+def test_checkpoints_of_a_folder(leat, tmp_path):
+    folder = photos(tmp_path / "photos")
+    spec = f"folder {folder} | {CROP}"
+    plain = digest(leat, spec + " | options checkpoints=off")
+    assert len(kept(tmp_path)) == 1
+    text = leat("index", "--checkpoints", folder).stdout
+    assert text.startswith("7 samples indexed, with checkpoints of 6 JPEGs in ")
+    assert len(kept(tmp_path)) == 2
+    assert "checkpoints of 6 files are there" in leat("plan", spec).stdout
+    before = [path.read_bytes() for path in kept(tmp_path)]
+    assert digest(leat, spec) == plain
+    assert [path.read_bytes() for path in kept(tmp_path)] == before  # nothing was new
+    assert digest(leat, spec, "--threads", "3") == plain
+    assert digest(leat, spec, "--no-side-files") == plain
+
+
+def test_checkpoints_are_kept_by_a_run(leat, tmp_path):
+    folder = photos(tmp_path / "photos")
+    spec = f"folder {folder} | {CROP}"
+    assert "checkpoints of 0 files are there" in leat("plan", spec).stdout
+    first = digest(leat, spec)
+    assert "checkpoints of 6 files are there" in leat("plan", spec).stdout
+    assert digest(leat, spec) == first
+
+
+def test_checkpoints_beside(leat, tmp_path):
+    folder = photos(tmp_path / "photos")
+    leat("index", "--beside", "-c", folder)
+    assert kept(tmp_path) == [tmp_path / ".photos.checkpoints.leatidx", tmp_path / ".photos.leatidx"]
+    assert "checkpoints of 6 files are there" in leat("plan", f"folder {folder} | {CROP}").stdout
+
+
+def test_checkpoints_of_records(leat, records, tmp_path):
+    folder = photos(tmp_path / "photos")
+    (tmp_path / "shards").mkdir()
+    files = sorted((folder / "a").iterdir())
+    for number in range(2):
+        images = [{"image": path.read_bytes(), "label": 1} for path in files[number::2]]
+        settle(records(f"shards/{number}.tfrecord", images))
+    spec = f"tfrecord '{tmp_path}/shards/*.tfrecord' | parse image:bytes label:int64 | {CROP}"
+    plain = digest(leat, spec + " | options checkpoints=off")
+    assert ", with checkpoints of 3 JPEGs in" in leat("index", "-c", "shards/0.tfrecord").stdout
+    assert "checkpoints of 3 files are there" in leat("plan", spec).stdout
+    leat("index", "-c", "shards/1.tfrecord")  # adds to them
+    assert "checkpoints of 6 files are there" in leat("plan", spec).stdout
+    assert digest(leat, spec) == plain
+
+
+def test_checkpoints_that_are_no_good(leat, tmp_path):
+    folder = photos(tmp_path / "photos")
+    spec = f"folder {folder} | {CROP}"
+    settle(folder, folder / "a")
+    plain = digest(leat, spec + " | options checkpoints=off")
+    leat("index", "--beside", "-c", folder)
+    place = tmp_path / ".photos.checkpoints.leatidx"
+    good = place.read_bytes()
+    for bad in (b"", good[:-1], good[: len(good) // 2], good + b"x", good[:50] + b"\1" + good[51:], b"x" * len(good)):
+        place.write_bytes(bad)
+        assert "checkpoints of 0 files are there" in leat("plan", spec).stdout
+        assert digest(leat, spec, "--no-side-files") == digest(leat, spec) == plain
+        shutil.rmtree(tmp_path / "cache")
+    place.write_bytes(good)  # and the files change, but neither their sizes nor their times
+    for path in (folder / "a").glob("[0-9].jpg"):
+        times, body = path.stat(), bytearray(path.read_bytes())
+        body[len(body) // 2] ^= 64
+        path.write_bytes(body)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert digest(leat, spec) == digest(leat, spec + " | options checkpoints=off")
+
+
+def test_checkpoints_where_none_are_needed(leat, tmp_path):
+    folder = photos(tmp_path / "photos")
+    whole = leat("plan", f"folder {folder} | decode | resize 20 20 | batch 2").stdout
+    assert "no checkpoints: pictures are decoded whole" in whole and "leat's own for ordinary files" in whole
+    off = leat("plan", f"folder {folder} | {CROP} | options checkpoints=off").stdout
+    assert "no checkpoints: they are switched off" in off
+    fast = leat("plan", f"folder {folder} | {CROP} | options accuracy=fast").stdout
+    assert "libjpeg-turbo with its fast IDCT" in fast and " checkpoints" not in fast

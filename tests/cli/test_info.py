@@ -137,3 +137,32 @@ def test_usage(leat):
     assert "one path at a time" in leat("info", "a", "b", code=2).stderr
     assert "no option --wrong" in leat("info", "--wrong", code=2).stderr
     assert "Example:" in leat("info", "--help").stdout
+
+
+def test_decoder(leat, tmp_path):
+    folder = tmp_path / "some"
+    folder.mkdir()
+    for number in range(4):
+        Image.fromarray(paint(40, 30, number)).save(folder / f"{number}.jpg")
+    for number in range(2):
+        Image.fromarray(paint(40, 30, number)).save(folder / f"slow{number}.jpg", progressive=True)
+    Image.fromarray(paint(40, 30, 1)).convert("CMYK").save(folder / "inks.jpg")
+    Image.fromarray(paint(40, 30, 1)).save(folder / "other.png")
+    got = facts(leat, folder)
+    assert got["own_decoder"] == 4
+    assert got["detours"] == [{"name": "progressive", "n": 2}, {"name": "CMYK", "n": 1}]
+    lines = [line.split() for line in leat("info", folder).stdout.splitlines()]
+    assert ["decoder", "leat's", "own", "4"] in lines
+    assert ["libjpeg-turbo:", "progressive", "2"] in lines and ["libjpeg-turbo:", "CMYK", "1"] in lines
+    assert "decoder   leat's own\n" in leat("info", folder / "0.jpg").stdout
+    assert "decoder   libjpeg-turbo: CMYK\n" in leat("info", folder / "inks.jpg").stdout
+    shutil.rmtree(folder)
+
+
+def test_decoder_of_records(leat, records, tmp_path):
+    images = []
+    for progressive in (False, True, False):
+        Image.fromarray(paint(20, 20, len(images))).save(tmp_path / "one.jpg", progressive=progressive)
+        images.append((tmp_path / "one.jpg").read_bytes())
+    got = facts(leat, records("a.tfrecord", [{"image": image} for image in images]))
+    assert got["own_decoder"] == 2 and got["detours"] == [{"name": "progressive", "n": 1}]

@@ -148,7 +148,8 @@ static void test_forged_index(void **state) {
         leat__buf_append(&payload, dirs, sizeof dirs);
         leat__buf_append(&payload, &file, sizeof file);
         uint8_t header[LEAT_SIDEFILE_HEADER];
-        leat__sidefile_write_header(header, LEAT_SIDEFILE_FOLDER, payload.data, payload.size);
+        leat__sidefile_write_header(header, LEAT_SIDEFILE_FOLDER,
+                                    &(leat__sidefile_part){payload.data, payload.size}, 1);
         leat__buf whole = {.kind = LEAT_MEM_TOOL};
         leat__buf_append(&whole, header, sizeof header);
         leat__buf_append(&whole, payload.data, payload.size);

@@ -300,7 +300,7 @@ static void test_forged_index(void **state) {
                                  : leat__rng_u64(&rng) >> leat__rng_below(&rng, 64);
         if (round % 3 == 1) words[3 + leat__rng_below(&rng, n - 3)] += leat__rng_below(&rng, 40);
         uint8_t header[LEAT_SIDEFILE_HEADER];
-        leat__sidefile_write_header(header, LEAT_SIDEFILE_RECORDS, words, n * 8);
+        leat__sidefile_write_header(header, LEAT_SIDEFILE_RECORDS, &(leat__sidefile_part){words, n * 8}, 1);
         leat__buf whole = {.kind = LEAT_MEM_TOOL};
         leat__buf_append(&whole, header, sizeof header);
         leat__buf_append(&whole, words, n * 8);
