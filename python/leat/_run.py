@@ -47,6 +47,7 @@ class Feed:
         self.pipeline = pipeline
         self.at: Cursor | None = Cursor()  # None = in the middle of something
         self.pending: RawBatch | None = None  # taken, but of the next iteration
+        self.form: Form | None = None  # made by the first iteration
         self.fields = pipeline.fields()
         self.template = pipeline.state()
         _live.add(self)
@@ -239,6 +240,30 @@ class Runs:
             surplus.close()
 
 
+class Form(NamedTuple):
+    """How the batches of a pipeline become what iterating gives: the same for all its epochs."""
+
+    names: list[str]
+    layout: Any
+    convert: list[Callable[[Any, Any], Any]]
+    single: bool  # samples, or items that are batches themselves
+    trim: bool
+    batch_size: int
+    array: Callable[[Any], Any] | None  # the usual case, which has to be quick: arrays in a tuple, in the batch's order
+
+    @classmethod
+    def of(cls, dataset: Dataset, feed: Feed) -> Form:
+        names = [name for name, *_ in feed.fields]
+        layout = dataset._layout_of(names)
+        trim = dataset._items_are_batches
+        single = trim or not dataset.batched
+        numpy = optional("numpy")
+        usual = not single and layout == tuple(names) and all(dtype != "bf16" and not ragged
+                                                              for _, dtype, _, ragged in feed.fields)
+        return cls(names, layout, [converter(dtype, ragged) for _, dtype, _, ragged in feed.fields], single, trim,
+                   feed.batch_size, numpy.asarray if numpy is not None and usual else None)
+
+
 class Iterator:
     """One iteration over a dataset: an epoch, from its first batch to its last. Any thread may take the next batch.
 
@@ -256,8 +281,6 @@ class Iterator:
         self._lock = threading.Lock()
         self._raw = raw
         self._theirs = convert
-        self._single = not dataset.batched or dataset._items_are_batches
-        self._trim = dataset._items_are_batches
         self._feed: Feed | None = None
         self.token = object()
         self.epoch, self.step = -1, -1
@@ -270,20 +293,14 @@ class Iterator:
             feed.close()
             raise
         self._feed = feed
-        names = [name for name, *_ in feed.fields]
-        self._layout = dataset._layout_of(names)
-        self._names = names
-        self._convert = [converter(dtype, ragged) for _, dtype, _, ragged in feed.fields]
-        numpy = optional("numpy")
-        plain = numpy is not None and all(dtype != "bf16" and not ragged for _, dtype, _, ragged in feed.fields)
-        usual = plain and self._layout == tuple(names) and convert is None and not raw and not self._single
+        form = feed.form = feed.form or Form.of(dataset, feed)
+        self._form = form
         self._length, _, turns = feed.pipeline.size()
-        # The usual case, which has to be quick: all fields are arrays, in a tuple, in the order of the batch. The
-        # binding makes them from the second batch on, and stops before the last one (_edge) or at another epoch's.
-        self._array = numpy.asarray if numpy is not None and usual else None
+        # The binding makes the arrays from the second batch on, and stops before the last one (_edge) or at another
+        # epoch's.
+        self._array = None if raw or convert is not None else form.array
         self._quick: Callable[..., Any] | None = None
         self._edge = self._length - 1 if self._length > 0 else 1 << 63
-        self._batch_size = feed.batch_size
         self._stop = None if turns < 0 else (begin.epoch // turns + 1) * turns
         with runs.lock:
             runs.last = weakref.ref(self)
@@ -311,14 +328,15 @@ class Iterator:
                     self.step += 1
                     return found
                 raw = self._accept(found)
+        form = self._form
         if self._raw:
-            return Batch(raw, self._layout, self._trim)
-        if self._single:
-            return Batch(raw, self._layout, self._trim).sample(self._theirs)
+            return Batch(raw, form.layout, form.trim)
+        if form.single:
+            return Batch(raw, form.layout, form.trim).sample(self._theirs)
         if self._theirs is not None:
-            return Batch(raw, self._layout).structure(self._theirs)
-        return arrange(self._layout, {name: convert(*tensor) for name, convert, tensor
-                                      in zip(self._names, self._convert, raw.tensors())})
+            return Batch(raw, form.layout).structure(self._theirs)
+        return arrange(form.layout, {name: convert(*tensor) for name, convert, tensor
+                                     in zip(form.names, form.convert, raw.tensors())})
 
     def _pull(self) -> RawBatch:
         feed = self._feed
@@ -339,7 +357,7 @@ class Iterator:
         if isinstance(sys.exception(), (KeyboardInterrupt, ForkedError)):
             return  # the iteration can go on
         feed = self._feed
-        stopped = feed is None or feed.pipeline.closed  # by another thread, or the interpreter ends: no error of this one
+        stopped = feed is None or feed.pipeline.closed  # by another thread, or because the interpreter ends: no error
         self.close()
         if stopped:
             raise StopIteration from None
@@ -369,7 +387,7 @@ class Iterator:
             return None
         if 0 < self._length <= self.step + 1:
             return Cursor(self.epoch + 1)
-        return Cursor(self.epoch, (self.step + 1) * self._batch_size, self.step + 1)
+        return Cursor(self.epoch, (self.step + 1) * self._form.batch_size, self.step + 1)
 
     def _finish(self) -> None:
         """The iteration is over, and the pipeline stands at the beginning of the next."""
