@@ -40,6 +40,7 @@ class _Specs:
         self._tf = tf
         self._batched = dataset.batched and not dataset._items_are_batches
         self.ours = dataset.element_spec
+        self.split = False  # whether there are fields that do not come as one array
         self.any_ragged = False
         self.parts = self._each(self.ours, self._parts)
 
@@ -55,6 +56,7 @@ class _Specs:
 
     def _parts(self, spec: TensorSpec) -> Any:
         tf = self._tf
+        self.split = self.split or spec.ragged
         if spec.dtype == "bytes":
             return tf.TensorSpec(spec.shape[:-1], tf.string)
         if not self._is_ragged(spec):
@@ -86,7 +88,7 @@ def to_tf(dataset: Dataset) -> Any:
     def begin() -> Iterator:
         if length is not None and dataset._runs.following().position > 0:
             raise StateError("restore() came after to_tf(), whose length was the whole epoch's: call to_tf() again")
-        return Iterator(dataset, convert=_convert)
+        return Iterator(dataset, convert=_convert if specs.split else None)
 
     made = tf.data.Dataset.from_generator(begin, output_signature=specs.parts)
     if specs.any_ragged:
