@@ -740,6 +740,7 @@ OPS: dict[str, Op] = {
             Arg("max_bad", "int", "", (), 0, 1000000000000000, True, "bad samples of an epoch after which it fails all the same; 0: any number"),
             Arg("seed", "int", "", (), 0, 0, True, "its own seed; without it the pipeline's"),
             Arg("fuse", "bool", "true", (), 0, 0, True, "off: every operation by itself, with the same results"),
+            Arg("checkpoints", "bool", "true", (), 0, 0, True, "off: where rows of a JPEG begin is not remembered for its next crop; same results"),
             Arg("accuracy", "word", "exact", ("exact", "fast"), 0, 0, True, "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"),
             Arg("read_ahead", "text", "auto", (), 0, 0, True, "threads that read what comes next; auto: when storage is slow; off: none"),
         )),
@@ -813,6 +814,10 @@ OPS: dict[str, Op] = {
             Arg("crop_to_aspect_ratio", "bool", "false", (), 0, 0, True, "only the largest part in the middle that has the shape of the result"),
             Arg("pad_to_aspect_ratio", "bool", "false", (), 0, 0, True, "with a border first that gives it the shape of the result"),
             Arg("fill", "text", "0", (), 0, 0, True, "of a constant border: one number, or one a channel, in the picture's units"),
+            FIELD,
+        )),
+    "on_device": Op("batch", "What follows for the picture is drawn but not done: the u8 picture goes out with a field `drawn` that tells another device what to do.",
+        "", (
             FIELD,
         )),
 }

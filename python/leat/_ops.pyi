@@ -1598,6 +1598,7 @@ class Operations:
         max_bad: int | None = None,
         seed: int | None = None,
         fuse: bool | None = None,
+        checkpoints: bool | None = None,
         accuracy: Literal["exact", "fast"] | None = None,
         read_ahead: Text | None = None,
     ) -> Self:
@@ -1607,6 +1608,8 @@ class Operations:
         max_bad: bad samples of an epoch after which it fails all the same; 0: any number
         seed: its own seed; without it the pipeline's
         fuse: off: every operation by itself, with the same results (default true)
+        checkpoints: off: where rows of a JPEG begin is not remembered for its next crop; same results
+            (default true)
         accuracy: fast: libjpeg's fast IDCT, as TensorFlow decodes by default (default exact)
         read_ahead: threads that read what comes next; auto: when storage is slow; off: none (default
             auto)
@@ -1787,6 +1790,18 @@ class Operations:
             (default false)
         pad_to_aspect_ratio: with a border first that gives it the shape of the result (default false)
         fill: of a constant border: one number, or one a channel, in the picture's units (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def on_device(
+        self,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """What follows for the picture is drawn but not done: the u8 picture goes out with a field `drawn`
+        that tells another device what to do.
+
         field: which field (default image)
         """
         ...

@@ -294,7 +294,8 @@ def torch_module(ds: Dataset, channels_first: bool = True) -> Any:
 def keras_layer(ds: Dataset, **options: Any) -> Any:
     """A Keras layer without weights, for any backend: the first of a model that takes {"image": u8, "drawn": f32}.
 
-        inputs = {"image": keras.Input((64, 64, 3), dtype="uint8"), "drawn": keras.Input((18,))}
+        inputs = {name: keras.Input(spec.shape[1:], dtype=spec.dtype, name=name)
+                  for name, spec in ds.element_spec[0].items()}
         x = leat.device.keras_layer(ds)(inputs)                     # f32, channels last
     """
     chain = Augment(ds)
