@@ -113,13 +113,16 @@ def main() -> int:
     raw256 = once(folder / "raw256", lambda: leat(options, "pack", str(some), str(folder / "raw256"), "--raw", "--size", "256x256"))
     raw32 = once(folder / "raw32", lambda: leat(options, "pack", str(many), str(folder / "raw32"), "--raw", "--size", "32x32"))
 
+    crop = (f"folder '{photos}' | shuffle | decode | random_resized_crop 224 | random_flip_left_right | "
+            "normalize imagenet layout=nchw | batch 64")
+    leat(options, "index", "--checkpoints", "--quiet", "--cache-dir", str(folder / "cache"), str(photos))
     augment = RAW.format(256) + " | random_brightness 0.2 | random_flip_left_right | batch 32"
     lines = [
         ("folder, decode, resize 224x224, batch 64", f"folder '{photos}' | decode | resize 224 224 | batch 64",
          "at least 0.80", "bare libjpeg-turbo"),
-        ("folder, random_resized_crop 224, flip, normalise to f32 planes, batch 64",
-         f"folder '{photos}' | shuffle | decode | random_resized_crop 224 | random_flip_left_right | "
-         "normalize imagenet layout=nchw | batch 64", "at least 1.08", "bare libjpeg-turbo"),
+        ("folder, random_resized_crop 224, flip, normalise to f32 planes, batch 64; without checkpoints",
+         crop + " | options checkpoints=off", "at least 2.00", "bare libjpeg-turbo"),
+        ("the same, later epochs with checkpoints", crop, "at least 2.50", "bare libjpeg-turbo"),
         ("raw 256x256x3 records, f32/255, brightness, flip, batch 32", f"tfrecord '{raw256}/*.tfrecord' | {augment}",
          "at least 1.10", "memcpy"),
         ("raw 32x32x3 records to f32, batch 128", f"tfrecord '{raw32}/*.tfrecord' | {RAW.format(32)} | batch 128",

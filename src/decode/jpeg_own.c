@@ -84,6 +84,12 @@ static bool build_tables(leat__jpeg_own *own) {
     return true;
 }
 
+/* Only who skips needs these. */
+static void build_skip(leat__jpeg_own *own) {
+    for (int i = 0; i < own->head.n_components; i++)
+        leat__jpeg_ac_build_skip(&own->ac[own->head.component[i].ac]);
+}
+
 static void lay_out_units(leat__jpeg_own *own) {
     leat__jpeg_scan *scan = &own->scan;
     scan->dsp = &own->dsp;
@@ -138,9 +144,7 @@ bool leat__jpeg_own_begin(leat__jpeg_own *own, const struct jpeg_decompress_stru
     own->n_planes = channels == 1 ? 1 : own->head.n_components;
     if (!build_tables(own) || !take_memory(own, job->arena)) return false;
     lay_out_units(own);
-    if (own->n_planes < own->head.n_components)
-        for (int i = 0; i < own->scan.n_units; i++)
-            leat__jpeg_ac_build_skip(&own->ac[own->head.component[own->scan.unit[i].component].ac]);
+    if (own->n_planes < own->head.n_components) build_skip(own);
     leat__jpeg_notes_begin(&own->notes, &own->head, job->options.notes);
     own->scan.tracked = own->notes.asked != NULL;
     leat__jpeg_scan_begin(&own->scan, own->head.scan, own->head.end);
@@ -180,9 +184,6 @@ void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box) {
         own->mcu_x = LEAT_MIN(own->mcu_x, p->block_x / c->h);
         own->mcu_x_end = LEAT_MAX(own->mcu_x_end, (p->block_x_end + c->h - 1) / c->h);
     }
-    if (own->mcu_x > 0 || own->mcu_x_end < head->mcus_across || box->y > 0)
-        for (int i = 0; i < own->scan.n_units; i++)
-            leat__jpeg_ac_build_skip(&own->ac[head->component[own->scan.unit[i].component].ac]);
 }
 
 /* ---------------------------------------------------------------------------------------------- MCUs */
@@ -231,16 +232,21 @@ static int64_t stretch(const leat__jpeg_own *own, int64_t to) {
     return LEAT_MIN(to, leat__jpeg_notes_next(&own->notes)) - own->at;
 }
 
-/* To an MCU, by the nearest note if there is one between here and there. */
-static bool skip_to(leat__jpeg_own *own, int64_t mcu) {
+/* To MCU x of the next row, by the nearest note if there is one between here and there; or to a note a few MCUs before it,
+ * because reading them for nothing takes less time than tables for skipping. */
+static bool skip_to(leat__jpeg_own *own, int x) {
+    enum { FEW = 8 };
+    const int64_t row = (int64_t)own->mcu_row * own->head.mcus_across, mcu = row + x;
     leat__jpeg_spot spot;
     int64_t at;
     if (leat__jpeg_notes_find(&own->notes, mcu, own->at, &at, &spot)) {
         if (!leat__jpeg_scan_go(&own->scan, &spot)) return false;
         own->at = at;
+        if (at >= row && mcu - at < FEW) return true;
     }
     for (note_spot(own); own->at < mcu; note_spot(own)) {
         const int64_t n = stretch(own, mcu);
+        build_skip(own);
         if (!leat__jpeg_scan_skip(&own->scan, n)) return false;
         own->at += n;
     }
@@ -252,8 +258,8 @@ static bool read_mcu_row(leat__jpeg_own *own) {
     const int at_once = BLOCKS_AT_ONCE / scan->n_units;
     own->mcu_row = LEAT_MAX(own->mcu_row, first_mcu_row(own));
     /* What is right of the part in the row before is skipped now, when it must be. */
-    if (!skip_to(own, (int64_t)own->mcu_row * own->head.mcus_across + own->mcu_x)) return false;
-    for (int m = own->mcu_x; m < own->mcu_x_end;) {
+    if (!skip_to(own, own->mcu_x)) return false;
+    for (int m = (int)(own->at - (int64_t)own->mcu_row * own->head.mcus_across); m < own->mcu_x_end;) {
         const int n = (int)stretch(own, own->at + LEAT_MIN(at_once, own->mcu_x_end - m));
         if (!leat__jpeg_scan_read(scan, own->blocks, own->last, n)) return false;
         own->at += n;

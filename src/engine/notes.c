@@ -88,7 +88,7 @@ static void load(leat__notes *notes) {
     uint8_t *const bytes = notes->loaded.data + (payload - notes->loaded.data);
     while (n - at >= sizeof(entry)) {
         entry *e = (entry *)(void *)(bytes + at);
-        if (e->cap > n - at - sizeof *e || e->cap % 8 || e->size > e->cap) break;
+        if (e->cap > n - at - sizeof *e || e->cap == 0 || e->cap % 8 || e->size > e->cap) break;
         atomic_init(&e->busy, 0);
         _Atomic(entry *) *place;
         if (!find(notes, e->key, &place) && place) {

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as the checkpoints of a JPEG. The first byte chooses, two more place a part of the picture, the rest are the
+ * entries of a side file with a right header:
+ *     bit 0  the first entry is made to be of this picture, and its block sealed: then all of it reaches the decoder, and
+ *            pixels may be wrong, but nothing else; otherwise pixels are those that come without
+ *     bit 1  the block's sizes are made to fit as well */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jpeglib.h>
+
+#include "base/hash.h"
+#include "engine/notes.h"
+#include "format/sidefile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WIDTH = 203, HEIGHT = 90, CHOICES = 3, ENTRY = 24, BLOCK = 24, NOTE = 10 };
+
+static char root[100];
+static unsigned char *picture;
+static unsigned long picture_n;
+static leat__decoder *decoder;
+
+static void require(bool truth) {
+    if (!truth) abort();
+}
+
+static const char *path_of(const char *name) {
+    static char path[200];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return path;
+}
+
+static void clean_up(void) {
+    unlink(path_of(".photos.checkpoints.leatidx"));
+    rmdir(root);
+    leat__decoder_free(&decoder);
+    free(picture);
+}
+
+/* Noise, so that there is something to go past; chroma of half the size. */
+static void set_up(void) {
+    snprintf(root, sizeof root, "%s/leat-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    require(mkdtemp(root) != NULL);
+    atexit(clean_up);
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    jpeg.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, &picture, &picture_n);
+    jpeg.image_width = WIDTH;
+    jpeg.image_height = HEIGHT;
+    jpeg.input_components = 3;
+    jpeg.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&jpeg);
+    jpeg_start_compress(&jpeg, TRUE);
+    uint32_t noise = 1;
+    uint8_t row[3 * WIDTH], *rows[1] = {row};
+    while (jpeg.next_scanline < HEIGHT) {
+        for (size_t i = 0; i < sizeof row; i++)
+            row[i] = (uint8_t)((noise = noise * 1664525 + 1013904223) >> 24);
+        jpeg_write_scanlines(&jpeg, rows, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    decoder = leat__decoder_new(NULL);
+    require(decoder != NULL);
+}
+
+/* The first entry becomes one of this picture. */
+static void adopt(uint8_t *entry, size_t n, bool fit) {
+    const uint64_t key = leat__notes_key(picture, picture_n);
+    uint32_t sizes[2];
+    if (n < ENTRY + BLOCK) return;
+    memcpy(entry, &key, sizeof key);
+    memcpy(sizes, entry + 8, sizeof sizes);
+    sizes[0] = (uint32_t)LEAT_MIN((size_t)sizes[0], n - ENTRY) & ~7u;
+    sizes[1] = LEAT_MIN(sizes[1], sizes[0]);
+    uint8_t *block = entry + ENTRY;
+    if (fit && sizes[1] >= BLOCK) {
+        const uint16_t across = (WIDTH + 15) / 16, down = (HEIGHT + 15) / 16,
+                       step = (uint16_t)(1 + block[12] % across);
+        const uint32_t all = (uint32_t)(across + step - 1) / step * down;
+        const uint32_t count = LEAT_MIN((sizes[1] - BLOCK) / NOTE, all);
+        memcpy(block + 8, &across, 2);
+        memcpy(block + 10, &down, 2);
+        memcpy(block + 12, &step, 2);
+        memcpy(block + 16, &count, 4);
+        sizes[1] = BLOCK + count * NOTE;
+    }
+    memcpy(entry + 8, sizes, sizeof sizes);
+    if (sizes[1] < BLOCK) return;
+    const uint64_t seal = leat__hash(block + 8, sizes[1] - 8, key);
+    memcpy(block, &seal, sizeof seal);
+}
+
+static void put_side_file(const uint8_t *entries, size_t n) {
+    const uint32_t version[2] = {1, 0};
+    const leat__sidefile_part part[] = {{version, sizeof version}, {entries, n}};
+    uint8_t header[LEAT_SIDEFILE_HEADER];
+    leat__sidefile_write_header(header, LEAT_SIDEFILE_NOTES, part, 2);
+    const int fd = open(path_of(".photos.checkpoints.leatidx"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    require(fd >= 0 && write(fd, header, sizeof header) == (ssize_t)sizeof header);
+    require(write(fd, version, sizeof version) == (ssize_t)sizeof version);
+    require(write(fd, entries, n) == (ssize_t)n && close(fd) == 0);
+}
+
+static int decode(const leat__box *box, leat__decode_notes *notes, uint8_t *rows) {
+    const leat__decode_options options = {.notes = notes};
+    leat__picture_info info;
+    require(leat__decode_begin(decoder, picture, picture_n, &options, &info, NULL) == 0);
+    int rc = leat__decode_region(decoder, box, NULL);
+    if (rc == 0) rc = leat__decode_rows(decoder, rows, 3 * (ptrdiff_t)box->width, box->height, NULL);
+    leat__decode_end(decoder, NULL);
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static uint8_t with[3 * WIDTH * HEIGHT], without[3 * WIDTH * HEIGHT];
+    if (!root[0]) set_up();
+    if (size < CHOICES) return 0;
+    const size_t n = size - CHOICES;
+    uint8_t *entries = malloc(n + 1);
+    require(entries);
+    memcpy(entries, data + CHOICES, n);
+    if (data[0] & 1) adopt(entries, n, data[0] & 2);
+    put_side_file(entries, n);
+    free(entries);
+    const leat__open_options open = {.n_threads = 1, .cache_dir = "/proc/leat"};
+    const leat__notes_options options = {
+        .bytes_max = 1 << 20, .n_files = 10, .home = path_of("photos"), .open = &open};
+    leat__notes *notes;
+    leat__decode_notes noted;
+    leat__buf block = {.kind = LEAT_MEM_WORKER};
+    require(leat__notes_open(&notes, &options, NULL) == 0);
+    const leat__box box = {WIDTH * data[1] / 256, HEIGHT * data[2] / 256, WIDTH - WIDTH * data[1] / 256,
+                           1 + (HEIGHT - HEIGHT * data[2] / 256 - 1) / 2};
+    for (int round = 0; round < 2; round++) {
+        if (!leat__notes_take(notes, picture, picture_n, &block, &noted)) continue;
+        const int rc = decode(&box, &noted, with);
+        if (rc == 0) leat__notes_put(notes, &noted);
+        if (data[0] & 1) continue;
+        require(rc == 0 && decode(&box, NULL, without) == 0);
+        require(memcmp(with, without, 3 * (size_t)box.width * (size_t)box.height) == 0);
+    }
+    leat__notes_store(notes, NULL); /* to where nothing can be kept */
+    leat__buf_free(&block);
+    leat__notes_close(&notes);
+    return 0;
+}
