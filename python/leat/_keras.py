@@ -31,6 +31,10 @@ TORCH_TYPES = {"uint8", "int8", "int16", "int32", "int64", "float16", "float32",
 _latest = threading.local()  # .adapter: of the EpochIterator that was reset last, that is of the fit that begins
 
 
+def _nobody() -> None:
+    """As a weak reference to what is gone."""
+
+
 def _parts(spec: Any) -> list[TensorSpec]:
     """The fields of an element_spec, in order."""
     if isinstance(spec, TensorSpec):
@@ -38,13 +42,13 @@ def _parts(spec: Any) -> list[TensorSpec]:
     return [field for part in (spec.values() if isinstance(spec, dict) else spec) for field in _parts(part)]
 
 
-def _change(spec: Any, make: Callable[[TensorSpec], Any]) -> Any:
-    """An element_spec with something else for each field."""
-    if isinstance(spec, TensorSpec):
-        return make(spec)
-    if isinstance(spec, dict):
-        return {key: _change(part, make) for key, part in spec.items()}
-    return tuple(_change(part, make) for part in spec)
+def _change(structure: Any, make: Callable[[Any], Any]) -> Any:
+    """An element_spec or a batch, with something else for each field."""
+    if isinstance(structure, dict):
+        return {key: _change(part, make) for key, part in structure.items()}
+    if isinstance(structure, tuple) and not isinstance(structure, TensorSpec):
+        return tuple([_change(part, make) for part in structure])
+    return make(structure)
 
 
 class Stream:
@@ -115,8 +119,10 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         self._taken = 0  # steps of the stream in the epochs before, if there are steps
         self._done = 0  # steps of the next epoch that an earlier process has done
         self._inside = False
-        self._stream: Stream | None = None
-        self._reader: Callable[[], Any] = lambda: None  # the EpochIterator
+        # Whoever reads has the stream, and its pipeline goes back when the reader goes.
+        self._stream: Callable[[], Stream | None] = _nobody
+        self._marks: list[tuple[int, Cursor]] = []  # its passes
+        self._reader: Callable[[], Any] = _nobody  # the EpochIterator
         self.epoch_steps: int | None = None  # steps of this epoch, if known
 
     def _check(self) -> None:
@@ -165,24 +171,23 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         if count is None:
             count = self.epoch_steps if self._inside and self.epoch_steps else 0
         count += self._taken
-        marks = self._stream.marks if self._stream is not None else [(0, self._begin)]
-        first, cursor = max(mark for mark in marks if mark[0] <= count)
+        first, cursor = max(mark for mark in [(0, self._begin), *self._marks] if mark[0] <= count)
         return self.dataset._plan().state_at(self._after(cursor, count - first))
 
     def go_on(self, state: str, done: int) -> None:
         """The next epoch begins at a state, `done` steps after its own beginning."""
         self.dataset.restore(state)
-        self._stream, self._done = None, done
+        self._stream, self._done = _nobody, done
 
     # ------------------------------------------------------------------------------------- what Streams ask
 
     def enter(self, stream: Stream) -> Cursor:
-        self._stream = stream
+        self._stream, self._marks = weakref.ref(stream), stream.marks
         return self._begin
 
     def leave(self, stream: Stream) -> None:
-        if self._stream is stream:
-            self._stream = None
+        if self._stream() is stream:
+            self._stream = _nobody
 
     def complete(self, batch: Any) -> Any:
         if self.class_weight is None:
@@ -195,17 +200,20 @@ class Adapter(DataAdapter):  # type: ignore[misc]
     def rewind(self, reader: Any) -> None:
         """Keras forgets what it has read since the last epoch: it was to build the model only."""
         self._reader = weakref.ref(reader)
+        if self.steps is None and self._length is None:  # of a stream, the end of the data is the end of an epoch
+            reader._interrupted_warning = _nobody
         if self._inside:
             self.dataset._runs.seek(self._begin)
         self._inside = False
-        if self._stream is not None:
-            self._stream.drop()
+        stream = self._stream()
+        if stream is not None:
+            stream.drop()
 
     def on_epoch_begin(self) -> None:
         runs = self.dataset._runs
         runs.check()
-        if self.steps is None or self._stream is None:  # a new iterator of Keras's, a new pass
-            self._begin, self._taken = runs.following(), 0
+        if self.steps is None or self._stream() is None:  # a new iterator of Keras's, a new pass
+            self._begin, self._taken, self._marks = runs.following(), 0, []
         self._inside = True
         self.epoch_steps = self._left(self._begin) if self.steps is None else self.steps - self._done
         self._done = 0
@@ -262,7 +270,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
 
         class Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
             def __iter__(self) -> Any:
-                return (keras.tree.map_structure(share, batch) for batch in Stream(adapter))
+                return (_change(batch, share) for batch in Stream(adapter))
 
         # A generator of its own: otherwise each epoch takes a number from torch's, and a model draws other ones.
         return torch.utils.data.DataLoader(Batches(), batch_size=None, generator=torch.Generator())

@@ -269,8 +269,8 @@ class Iterator:
 
     epoch, step   of the batch that was handed over last
 
-    Frameworks give convert(tensor, offsets), which makes one field theirs; see Batch.structure. With `begin` it reads from
-    that place and is not counted: the next iteration of the dataset stays what it was.
+    Frameworks give convert(tensor, offsets), which makes one field theirs; see Batch.structure. With `begin` it reads
+    from that place and is not counted: the next iteration of the dataset stays what it was.
     """
 
     def __init__(self, dataset: Dataset, raw: bool = False, convert: Callable[[Any, Any], Any] | None = None,
@@ -357,7 +357,7 @@ class Iterator:
         if isinstance(sys.exception(), (KeyboardInterrupt, ForkedError)):
             return  # the iteration can go on
         feed = self._feed
-        stopped = feed is None or feed.pipeline.closed  # by another thread, or because the interpreter ends: no error
+        stopped = feed is None or feed.pipeline.closed  # by another thread, or the interpreter ends: no error of ours
         self.close()
         if stopped:
             raise StopIteration from None

@@ -99,4 +99,7 @@ def to_tf(dataset: Dataset) -> Any:
     options = tf.data.Options()
     # Ranks have their part from leat; TensorFlow's own sharding would take a part of the part.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    # leat tunes itself. TensorFlow's tuner would have nothing to do, and when an iterator ends before its data does, as
+    # after Ctrl-C, TensorFlow may wait for the tuner's thread for minutes.
+    options.autotune.enabled = False
     return made.with_options(options)

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""model.fit(ds) and its like with real Keras, on the backend that KERAS_BACKEND names: Keras sees the bytes of the plain
-passes over the dataset, in their order, however it asks."""
+"""model.fit(ds) and its like with real Keras, on the backend that KERAS_BACKEND names: Keras sees the bytes of the
+plain passes over the dataset, in their order, however it asks."""
 import hashlib
 import os
 import subprocess
 import sys
+import warnings
+from pathlib import Path
 
 import keras
 import leat
 import numpy
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import tfrecord  # noqa: E402
 
 BACKEND = keras.backend.backend()
 N, SIZE = 23, 5  # samples and batch: five batches, the last with three samples
@@ -191,6 +196,24 @@ def test_without_end(place):
         fit_passes(ds, epochs=1)
 
 
+def test_a_stream_whose_length_nobody_knows(tmp_path):
+    path = tmp_path / "pictures.tfrecord.gz"
+    examples = [tfrecord.example({"image": image.tobytes(), "label": int(label)})
+                for image, label in zip(PICTURES, LABELS)]
+    path.write_bytes(tfrecord.compress(b"".join(map(tfrecord.record, examples)), "gzip"))
+
+    def stream() -> leat.Dataset:
+        return (leat.from_tfrecord([path], {"image": "bytes", "label": "int64"}).decode_raw("u8").reshape(6, 4, 3)
+                .shuffle(8, seed=3).cast("f32").batch(SIZE))
+
+    wanted = plain_passes(stream(), 4)
+    assert stream().length is None
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Your input ran out of data")
+        assert fit_passes(stream(), False, epochs=3) == wanted[:3]
+        assert sum(fit_passes(stream(), epochs=2, steps_per_epoch=8), []) == sum(wanted, [])[:16]
+
+
 def test_one_batch_that_also_builds_the_model():
     ds = leat.from_arrays((PICTURES, LABELS)).shuffle(seed=3).cast("f32").batch(N)
     again = leat.from_arrays((PICTURES, LABELS)).shuffle(seed=3).cast("f32").batch(N)
@@ -293,6 +316,19 @@ def test_dict_inputs():
     wanted = ((y - x.sum(1) - extra[:, 0]) ** 2).mean()
     assert model.fit(ds, verbose=0).history["loss"][0] == pytest.approx(wanted, rel=1e-5)
     assert model.evaluate(ds, verbose=0) == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.skipif(BACKEND == "torch", reason="on torch Keras has one step in a call only")
+@pytest.mark.parametrize("more", [{}, {"steps_per_epoch": 4}])
+def test_several_steps_in_one_call(more):
+    x, y = columns(23)
+    losses = []
+    for steps in (1, 2):
+        model = linear()
+        model.compile(keras.optimizers.SGD(0.05), "mse", jit_compile=False, steps_per_execution=steps)
+        losses.append(model.fit(leat.from_arrays((x, y)).shuffle(seed=1).batch(5), epochs=3, verbose=0, **more)
+                      .history["loss"])
+    numpy.testing.assert_allclose(*losses, rtol=1e-5)
 
 
 def test_early_stopping():

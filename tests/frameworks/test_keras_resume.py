@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leat.keras.Resume: a fit that was killed in the middle of an epoch goes on with the very batches that it had not seen,
-and comes to the weights of one that was not. The killed process runs this file itself."""
+"""leat.keras.Resume: a fit that was killed in the middle of an epoch goes on with the very batches that it had not
+seen, and comes to the weights of one that was not. The killed process runs this file itself."""
 import functools
 import os
 import random
@@ -63,7 +63,7 @@ def crash() -> None:
     raise Crash
 
 
-def model_for_it(built: bool = True):
+def new_model(built: bool = True):
     """Everything that has a state: an optimizer with slots, drawn numbers, moving means, metrics."""
     keras.utils.set_random_seed(4)
     layers = [keras.layers.Flatten(), keras.layers.Dense(8, activation="relu"), keras.layers.BatchNormalization(),
@@ -71,6 +71,26 @@ def model_for_it(built: bool = True):
     model = keras.Sequential(([keras.Input((6, 4, 3))] if built else []) + layers)
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=[Mark()],
                   jit_compile=keras.backend.backend() == "jax")  # elsewhere it would take most of the time
+    return model
+
+
+@functools.cache
+def used_model():
+    """A model, its variables and their first values: compiling takes longer than all else here."""
+    model = new_model()
+    model.optimizer.build(model.trainable_variables)
+    variables = [*model.trainable_variables, *model.non_trainable_variables, *model.optimizer.variables]
+    return model, variables, [numpy.array(keras.ops.convert_to_numpy(variable)) for variable in variables]
+
+
+def model_for_it(built: bool = True):
+    """A new model, or one that is as good as new."""
+    if not built:
+        return new_model(False)
+    model, variables, first = used_model()
+    for variable, value in zip(variables, first):
+        variable.assign(value)
+    keras.utils.set_random_seed(4)
     return model
 
 
