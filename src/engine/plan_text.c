@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cpu.h"
-#include "engine/plan.h"
+#include "engine/run.h"
 #include "order/branch.h"
 
 typedef struct printer { /* as snprintf: counts what does not fit */
@@ -167,19 +167,67 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
                                : " into the batch");
 }
 
-/* Who decodes. What a file's header allows is told by `leat info`, which looks. */
+enum { LOOK_AT = 16 };
+
+typedef struct looked {
+    int n, n_jpeg, n_own; /* pictures, JPEGs among them, those for our own decoder */
+    const char *detour;   /* why the first other one is not                        */
+} looked;
+
+/* The headers of some samples, spread evenly, as the step that decodes would get them. */
+static looked look_at_some(const leat__plan *plan, int pass) {
+    looked found = {0};
+    const leat__source *source = plan->source;
+    bool only[LEAT_STEPS_MAX] = {false};
+    leat_error ignored;
+    if (plan->stream || !source->home) return found; /* only of files: the program is not called for this */
+    leat__tools *tools = leat__alloc(LEAT_MEM_PLAN, sizeof *tools);
+    if (!tools) return found;
+    for (int i = 0; i < pass; i++) only[i] = plan->step[i].kind == LEAT_STEP_PARSE;
+    const uint64_t n = LEAT_MIN(source->n_samples, (uint64_t)LOOK_AT);
+    const int rc = leat__tools_init(tools, plan, NULL, &ignored);
+    tools->only = only;
+    for (uint64_t i = 0; i < n && rc == 0; i++) {
+        const leat__where at = {.sample = source->n_samples / n * i};
+        const leat__value *value = &tools->value[plan->step[pass].value];
+        leat__picture_info info;
+        if (leat__run_sample(tools, &at, &ignored) < 0 || value->dtype != LEAT_DTYPE_BYTES ||
+            leat__decode_info(tools->decoder, value->data, value->bytes, NULL, &info, NULL) < 0)
+            continue;
+        found.n++;
+        if (info.codec != LEAT_CODEC_JPEG) continue;
+        found.n_jpeg++;
+        found.n_own += !info.detour;
+        if (!found.detour) found.detour = info.detour;
+    }
+    leat__tools_free(tools);
+    leat__free(tools);
+    return found;
+}
+
+/* Who decodes. All of the files, and all of the reasons, are told by `leat info`. */
 static void print_decoder(printer *p, const leat__plan *plan) {
-    const leat__pass_plan *pass = NULL;
-    for (int i = 0; i < plan->n_steps && !pass; i++)
-        if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode)
-            pass = plan->step[i].as.pass;
-    if (!pass) return;
+    int step = 0;
+    while (step < plan->n_steps &&
+           (plan->step[step].kind != LEAT_STEP_PASS || !plan->step[step].as.pass->decode))
+        step++;
+    if (step == plan->n_steps) return;
+    const leat__pass_plan *pass = plan->step[step].as.pass;
+    const looked found = look_at_some(plan, step);
+    if (found.n > 0 && found.n_jpeg == 0) {
+        print(p, "decoder   of PNG, WebP, GIF or BMP: none of %d pictures looked at is a JPEG\n", found.n);
+        return;
+    }
     if (pass->decode_options.fast) {
         print(p, "decoder   JPEG: libjpeg-turbo with its fast IDCT, as accuracy=fast asks\n");
         return;
     }
     print(p,
           "decoder   JPEG: leat's own for ordinary files, libjpeg-turbo for the others, with equal bytes\n");
+    if (found.n_jpeg > 0)
+        print(p, "            of %d JPEGs looked at, %d are ordinary%s%s%s\n", found.n_jpeg, found.n_own,
+              found.detour ? "; others are not: " : "", found.detour ? found.detour : "",
+              found.detour ? " (see leat info)" : "");
     if (!plan->notes) {
         print(p, "            no checkpoints: %s\n",
               plan->checkpoints ? "pictures are decoded whole" : "they are switched off");

@@ -114,7 +114,9 @@ def test_checkpoints_of_a_folder(leat, tmp_path):
     text = leat("index", "--checkpoints", folder).stdout
     assert text.startswith("7 samples indexed, with checkpoints of 6 JPEGs in ")
     assert len(kept(tmp_path)) == 2
-    assert "checkpoints of 6 files are there" in leat("plan", spec).stdout
+    plan = leat("plan", spec).stdout
+    assert "checkpoints of 6 files are there" in plan
+    assert "of 7 JPEGs looked at, 6 are ordinary; others are not: progressive (see leat info)" in plan
     before = [path.read_bytes() for path in kept(tmp_path)]
     assert digest(leat, spec) == plain
     assert [path.read_bytes() for path in kept(tmp_path)] == before  # nothing was new
@@ -150,7 +152,8 @@ def test_checkpoints_of_records(leat, records, tmp_path):
     assert ", with checkpoints of 3 JPEGs in" in leat("index", "-c", "shards/0.tfrecord").stdout
     assert "checkpoints of 3 files are there" in leat("plan", spec).stdout
     leat("index", "-c", "shards/1.tfrecord")  # adds to them
-    assert "checkpoints of 6 files are there" in leat("plan", spec).stdout
+    plan = leat("plan", spec).stdout
+    assert "checkpoints of 6 files are there" in plan and "of 7 JPEGs looked at, 6 are ordinary;" in plan
     assert digest(leat, spec) == plain
 
 
@@ -180,7 +183,16 @@ def test_checkpoints_where_none_are_needed(leat, tmp_path):
     folder = photos(tmp_path / "photos")
     whole = leat("plan", f"folder {folder} | decode | resize 20 20 | batch 2").stdout
     assert "no checkpoints: pictures are decoded whole" in whole and "leat's own for ordinary files" in whole
+    assert "of 7 JPEGs looked at, 6 are ordinary; others are not: progressive" in whole
     off = leat("plan", f"folder {folder} | {CROP} | options checkpoints=off").stdout
     assert "no checkpoints: they are switched off" in off
     fast = leat("plan", f"folder {folder} | {CROP} | options accuracy=fast").stdout
     assert "libjpeg-turbo with its fast IDCT" in fast and " checkpoints" not in fast
+
+
+def test_the_plan_of_other_pictures(leat, tmp_path):
+    (tmp_path / "png").mkdir()
+    for number in range(3):
+        Image.fromarray(paint(20, 20, number)).save(tmp_path / f"png/{number}.png")
+    plan = leat("plan", "folder png labels=none | decode | resize 8 8 | batch 2").stdout
+    assert "decoder   of PNG, WebP, GIF or BMP: none of 3 pictures looked at is a JPEG\n" in plan
