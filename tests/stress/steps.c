@@ -93,6 +93,7 @@ static const char *const texts[] = {
     "synth 100 4 4 | shuffle | batch 10 | rebatch 3",
     "synth 100 4 4 | shuffle | batch 2 | skip 1 | take 40 | repeat 2",
     "synth 100 4 4 | shuffle | cast f32 | one_hot label 10 | batch 4 | mixup group=4",
+    "synth 70 4 4 | shuffle | on_device | random_flip_left_right | random_brightness 0.2 | batch 3",
     "synth 100 4 4 | shuffle | cast f32 | one_hot label 10 | batch 4 | cutmix group=4",
     "synth 100 4 4 | shard auto | shuffle | batch 3 pad_remainder=true",
     "options seed=3 | synth 100 4 4 | shuffle | random_flip_up_down | batch 2",
