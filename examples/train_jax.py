@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import leat
 
 CLASSES, SIDE, EPOCHS, PATIENCE, WANTED, ENOUGH = 10, 32, 10, 4, 0.95, 0.97
-WIDTHS, DROPOUT, L2, KEPT = (3, 16, 32, 64), 0.3, 1e-4, 0.9
+WIDTHS, DROPOUT, L2, KEPT = (3, 16, 32, 64), 0.3, 1e-5, 0.9
 STEPS = EPOCHS * (4800 // 64)
 Tree = Any  # parameters, running statistics and Adam's memory are dicts and lists of arrays
 
