@@ -289,6 +289,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
             signature = (*signature, tf.TensorSpec(signature[1].shape[:1], keras.config.floatx()))
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+        options.autotune.enabled = False  # see _tf.py
         made = tf.data.Dataset.from_generator(lambda: Stream(self), output_signature=signature)
         return made.prefetch(1).with_options(options)  # one: leat itself works ahead
 
