@@ -5,8 +5,8 @@
     bench/slow.py [--seconds 5] [--build build/release]
 
 Pictures whose files take 5 ms to open (a source that sleeps: tests/unit/test_ahead.c), decoded, cropped to 224x224 and
-normalised. `busy` is the processor time of the workers against what the cores could have given them; on a machine that
-others use too, compare it with the first line, where storage takes no time."""
+normalised. Busy is the processor time of the process, and of its workers alone, against what the cores could have given
+them; on a machine that others use too, compare it with the first line, where storage takes no time."""
 import argparse
 import json
 import subprocess
@@ -26,14 +26,14 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
     options = parser.parse_args()
     subprocess.run(["/usr/bin/ninja", "-C", str(options.build), "--quiet", "tests/test_ahead"], check=True, stdout=subprocess.DEVNULL)
-    row("a file opens in", "read_ahead", "pictures/s", "cores busy", "of the workers' time is reading", "reader threads")
-    print("|---|---|---|---|---|---|")
+    row("a file opens in", "read_ahead", "pictures/s", "cores busy", "with workers", "of the workers' time is reading", "reader threads")
+    print("|---|---|---|---|---|---|---|")
     command = [str(options.build / "tests/test_ahead"), "--bench", str(options.seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         for line in running.stdout:
             result = json.loads(line)
             row(f"{result['delay_ms']:.0f} ms", result["read_ahead"], f"{result['samples_per_s']:,.0f}",
-                f"**{100 * result['busy']:.0f} %**", f"{100 * result['reading']:.1f} %", result["readers"])
+                f"**{100 * result['busy']:.0f} %**", f"{100 * result['workers']:.0f} %", f"{100 * result['reading']:.1f} %", result["readers"])
     return running.returncode
 
 

@@ -318,6 +318,12 @@ static int open_slowly(void *user, uint64_t i, leat_value_out *out, leat_error *
     return 0;
 }
 
+static double process_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* Runs for so many seconds and prints a line for bench/slow.py; the first second does not count. */
 static void bench_one(disk *d, const char *mode, int threads, double seconds) {
     static const leat_field fields[] = {
@@ -336,20 +342,25 @@ static void bench_one(disk *d, const char *mode, int threads, double seconds) {
     leat_stats a = {0}, b;
     leat_batch batch;
     uint64_t began = 0;
+    double before = 0;
     const uint64_t open_ns = leat__now_ns();
     do {
         if (leat_pipeline_next(feed, &batch, NULL) != 0) break;
         leat_batch_release(&batch);
         leat_pipeline_stats(feed, &b);
-        if (!began && leat__now_ns() - open_ns > 1000000000) began = leat__now_ns(), a = b;
+        if (!began && leat__now_ns() - open_ns > 1000000000) {
+            began = leat__now_ns();
+            before = process_seconds();
+            a = b;
+        }
     } while (!began || (double)(leat__now_ns() - began) < seconds * 1e9);
-    const double wall = (double)(leat__now_ns() - began) * 1e-9;
+    const double wall = (double)(leat__now_ns() - began) * 1e-9, used = process_seconds() - before;
     double stages = 0;
     for (int i = 0; i < LEAT_STAGE_COUNT; i++) stages += b.stage_s[i] - a.stage_s[i];
     printf("{\"read_ahead\": \"%s\", \"delay_ms\": %.1f, \"threads\": %d, \"samples_per_s\": %.1f, "
-           "\"busy\": %.3f, \"reading\": %.3f, \"readers\": %d}\n",
+           "\"busy\": %.3f, \"workers\": %.3f, \"reading\": %.3f, \"readers\": %d}\n",
            mode, (double)d->delay_ns * 1e-6, b.n_threads, (double)(b.samples - a.samples) / wall,
-           (b.cpu_s - a.cpu_s) / (wall * b.n_threads),
+           used / (wall * b.n_threads), (b.cpu_s - a.cpu_s) / (wall * b.n_threads),
            (b.stage_s[LEAT_STAGE_READ] - a.stage_s[LEAT_STAGE_READ]) / stages, b.n_readers);
     fflush(stdout);
     leat_pipeline_close(&feed);
