@@ -5,25 +5,10 @@
  *
  * Plain C, but written so that compilers find vectors: eight transforms side by side in loops of eight, and factors of 16
  * bits, whose products every instruction set has. */
+#include "decode/jpeg_idct.h"
 #include "decode/jpeg_dsp.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-/* 8192 times sums and differences of cosines; the names tell the value, as in libjpeg. */
-enum {
-    C0_298 = 2446,
-    C0_390 = 3196,
-    C0_541 = 4433,
-    C0_765 = 6270,
-    C0_899 = 7373,
-    C1_175 = 9633,
-    C1_501 = 12299,
-    C1_847 = 15137,
-    C1_961 = 16069,
-    C2_053 = 16819,
-    C2_562 = 20995,
-    C3_072 = 25172
-};
 
 /* Eight transforms: in[k][i] is value k of number i, out[k][i] its sum k, scaled by 8192. Values are at most
  * LEAT_JPEG_MIDDLE_MAX in size, so that sums of two fit into 16 bits. With half, values 4 to 7 are zero. */

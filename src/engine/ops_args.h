@@ -40,6 +40,17 @@
         .name = "antialias", .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true, \
         .help = "widen the filter when the picture shrinks"                             \
     }
+/* Two arguments. */
+#define LEAT_ARGS_ASPECT_RATIO                                                                    \
+    {.name = "crop_to_aspect_ratio",                                                              \
+     .kind = LEAT_ARG_BOOL,                                                                       \
+     .fallback = "false",                                                                         \
+     .named = true,                                                                               \
+     .help = "only the largest part in the middle that has the shape of the result"},             \
+    {                                                                                             \
+        .name = "pad_to_aspect_ratio", .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true, \
+        .help = "with a border first that gives it the shape of the result"                       \
+    }
 /* Its words in the order of leat__pad_mode. */
 #define LEAT_ARG_PAD_MODE                                                             \
     {                                                                                 \

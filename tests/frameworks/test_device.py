@@ -32,12 +32,15 @@ def plainly():
 def library(request):
     """The namespace, how arrays get into it and how they come back."""
     if request.param == "torch":
-        torch = pytest.importorskip("torch")
+        import torch
+
         return torch, torch.from_numpy, lambda x: x.numpy()
     if request.param == "jax":
-        xp = pytest.importorskip("jax.numpy")
-        return xp, xp.asarray, numpy.asarray
-    ops = pytest.importorskip("keras").ops
+        import jax.numpy
+
+        return jax.numpy, jax.numpy.asarray, numpy.asarray
+    from keras import ops
+
     return ops, ops.convert_to_tensor, ops.convert_to_numpy
 
 
@@ -52,7 +55,8 @@ def test_chains(library):
 
 
 def test_torch_module():
-    torch = pytest.importorskip("torch")
+    import torch
+
     ds = trained_on()
     augment = leat.device.torch_module(ds)
     assert list(augment.parameters()) == []
@@ -63,7 +67,8 @@ def test_torch_module():
 
 
 def test_jax_function():
-    jax = pytest.importorskip("jax")
+    import jax
+
     ds = trained_on()
     augment = jax.jit(leat.device.jax_function(ds))
     for (inputs, _), (wanted, _) in zip(ds, plainly(), strict=True):
@@ -72,7 +77,8 @@ def test_jax_function():
 
 def test_keras_layer(tmp_path):
     """In a model of the functional API, through fit, saved and loaded."""
-    keras = pytest.importorskip("keras")
+    import keras
+
     ds = trained_on()
     inputs = {name: keras.Input(spec.shape[1:], dtype=spec.dtype, name=name)
               for name, spec in ds.element_spec[0].items()}

@@ -2,7 +2,6 @@
 """Dataset.to_tf() with the real TensorFlow: fit, tf.function, prefetch, a strategy of two devices, ends of epochs."""
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -17,10 +16,10 @@ import pytest
 import tensorflow as tf
 from leat._run import Iterator
 from PIL import Image
+from ends import LIMIT, check_ctrl_c, check_end
 
 tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0],
                                            [tf.config.LogicalDeviceConfiguration()] * 2)
-LIMIT = 180  # seconds for one process, on a machine that is busy with other things
 
 
 def numbers(n=40, size=8):
@@ -249,17 +248,11 @@ kept = [next(it) for _ in range(3)]
 
 @pytest.mark.parametrize(("end", "wanted"), [("", 0), ("raise ValueError('in the loop')", 1)])
 def test_ends_in_mid_epoch(end, wanted):
-    done = subprocess.run([sys.executable, "-c", LOOP + end], capture_output=True, text=True, timeout=LIMIT)
-    assert done.returncode == wanted and "Fatal" not in done.stderr, done.stderr
+    check_end(LOOP, end, wanted)
 
 
 def test_ctrl_c_in_mid_epoch():
-    process = subprocess.Popen([sys.executable, "-c", LOOP + "print('ready', flush=True)\nfor kept in it: pass"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=LIMIT)
-    assert process.returncode in (1, 130, -signal.SIGINT) and "KeyboardInterrupt" in errors, errors
+    check_ctrl_c(LOOP)
 
 
 # ------------------------------------------------------------------------------- codecs in one process

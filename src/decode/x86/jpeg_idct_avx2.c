@@ -6,21 +6,7 @@
 
 #include <immintrin.h>
 
-/* See jpeg_idct.c. */
-enum {
-    C0_298 = 2446,
-    C0_390 = 3196,
-    C0_541 = 4433,
-    C0_765 = 6270,
-    C0_899 = 7373,
-    C1_175 = 9633,
-    C1_501 = 12299,
-    C1_847 = 15137,
-    C1_961 = 16069,
-    C2_053 = 16819,
-    C2_562 = 20995,
-    C3_072 = 25172
-};
+#include "decode/jpeg_idct.h"
 
 LEAT_INLINE __m256i weigh(__m256i pairs, int first, int second) {
     return _mm256_madd_epi16(pairs,
