@@ -16,6 +16,7 @@ from typing import Any
 from ._dataset import Dataset, TensorSpec
 from ._errors import ArgumentError
 from ._run import Cursor, Iterator
+from ._tf import Batches
 
 try:
     keras: Any = import_module("keras")
@@ -290,7 +291,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         options.autotune.enabled = False  # see _tf.py
-        made = tf.data.Dataset.from_generator(lambda: Stream(self), output_signature=signature)
+        made = tf.data.Dataset.from_generator(lambda: Batches(Stream(self)), output_signature=signature)
         return made.prefetch(1).with_options(options)  # one: leat itself works ahead
 
 

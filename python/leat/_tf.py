@@ -5,10 +5,20 @@ How memory gets there. `from_generator` takes NumPy arrays through the operation
 a tensor over an array's memory if it begins at a multiple of 64 bytes; the fields of a batch begin at multiples of 256.
 So nothing is copied. `py_function` with DLPack copies nothing either, but is not quicker, passes through the eager
 runtime once more, and loses the shapes. TensorFlow lets go of arrays when it next calls Python, not at once.
+
+How a program ends. A thread of TensorFlow that asks for a batch when the interpreter has begun to end never returns from
+Python: CPython stops it there. Then TensorFlow waits for it for ever, or frees what it was using. That happens with any
+generator, when a program ends while batches are prefetched. So a program that ends has no more batches, and waits until
+TensorFlow's threads have noticed.
 """
 from __future__ import annotations
 
+import atexit
 import importlib
+import os
+import threading
+import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import optional, to_array
@@ -77,6 +87,53 @@ class _Specs:
         return self._each(self.ours, make, whole)
 
 
+class Batches:
+    """The iterator that TensorFlow asks for batches. It has no more of them when the program ends."""
+
+    ending = False
+    live: weakref.WeakSet[Batches] = weakref.WeakSet()
+
+    def __init__(self, iterator: Any) -> None:
+        self._iterator = iterator
+        Batches.live.add(self)
+
+    def __iter__(self) -> Batches:
+        return self
+
+    def __next__(self) -> Any:
+        if Batches.ending:
+            raise StopIteration
+        return next(self._iterator)
+
+
+def _others_run() -> bool:
+    """Whether another thread of this process runs or could; False where the system does not tell."""
+    own = str(threading.get_native_id())
+    try:
+        threads = os.listdir("/proc/self/task")
+    except OSError:
+        return False
+    for thread in threads:
+        try:
+            with open(f"/proc/self/task/{thread}/stat", "rb") as file:
+                state = file.read().rpartition(b") ")[2][:1]
+        except OSError:
+            continue  # it has ended
+        if thread != own and state == b"R":
+            return True
+    return False
+
+
+@atexit.register
+def _end() -> None:
+    """No thread of TensorFlow may be on its way into Python when the interpreter goes."""
+    Batches.ending = True
+    quiet, limit = 0, time.monotonic() + 2
+    while Batches.live and quiet < 5 and time.monotonic() < limit:
+        time.sleep(0.005)  # others have the interpreter meanwhile
+        quiet = 0 if _others_run() else quiet + 1
+
+
 def to_tf(dataset: Dataset) -> Any:
     """The tf.data.Dataset of Dataset.to_tf()."""
     tf: Any = importlib.import_module("tensorflow")
@@ -85,10 +142,12 @@ def to_tf(dataset: Dataset) -> Any:
     if dataset._runs.following().position > 0:
         length = None  # the next iteration is shorter than the others
 
-    def begin() -> Iterator:
+    def begin() -> Any:
+        if Batches.ending:
+            return iter(())  # TensorFlow repeats what has ended
         if length is not None and dataset._runs.following().position > 0:
             raise StateError("restore() came after to_tf(), whose length was the whole epoch's: call to_tf() again")
-        return Iterator(dataset, convert=_convert if specs.split else None)
+        return Batches(Iterator(dataset, convert=_convert if specs.split else None))
 
     made = tf.data.Dataset.from_generator(begin, output_signature=specs.parts)
     if specs.any_ragged:

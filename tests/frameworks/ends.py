@@ -13,11 +13,15 @@ def check_end(program: str, end: str, wanted: int) -> None:
     assert done.returncode == wanted and "Fatal" not in done.stderr, done.stderr
 
 
-def check_ctrl_c(program: str) -> None:
-    """A program with an iterator `it`, interrupted while it takes batches."""
-    process = subprocess.Popen([sys.executable, "-c", program + "print('ready', flush=True)\nfor kept in it: pass"],
+def check_ctrl_c(program: str, between: bool = False) -> None:
+    """A program with an iterator `it`, interrupted while it takes batches: anywhere, or between two of them."""
+    loop = "for kept in it: pass"
+    if between:
+        loop = "import signal\nfor n, kept in enumerate(it):\n    if n == 40: signal.raise_signal(signal.SIGINT)"
+    process = subprocess.Popen([sys.executable, "-c", program + "print('ready', flush=True)\n" + loop],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
+    if not between:
+        process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=LIMIT)
     assert process.returncode in (1, 130, -signal.SIGINT) and "KeyboardInterrupt" in errors, errors
