@@ -7,9 +7,6 @@
 /* Records that the window may be ahead of what is needed, at the most; bytes of a block. */
 enum { AHEAD_MAX = 65536, BLOCK_BYTES = 1 << 18, BLOCK_BYTES_MIN = 1 << 14 };
 
-typedef leat__feed_block block;
-typedef leat__lane lane;
-
 /* ---------------------------------------------------------------------------------------------- new */
 
 static uint64_t count_runs(const leat__plan *plan, const leat_config *config) {
@@ -23,46 +20,44 @@ static uint64_t count_runs(const leat__plan *plan, const leat_config *config) {
     return runs;
 }
 
-/* Whether a filter asks for the number of the record, which is known only when all shards before it were read. */
 static bool filters_count(const leat__plan *plan) {
-    for (int i = 0; i < plan->n_filters; i++) {
-        const leat__question *question = plan->filter[i];
-        if (question->kind == LEAT_ASK_PROGRAM || question->called_before) return true;
-        for (int k = 0; k < plan->n_steps; k++)
-            if (question->step[k] && plan->step[k].kind == LEAT_STEP_ENUMERATE) return true;
-    }
+    for (int i = 0; i < plan->n_filters; i++)
+        if (leat__question_counts(plan, plan->filter[i])) return true;
     return false;
 }
 
 static void size_memory(leat__feed *feed, int n_readers) {
+    feed->cycle = LEAT_CLAMP(feed->plan->cycle, UINT64_C(1), feed->n_shards);
+    feed->in_order = feed->cycle == 1;
+    feed->block = feed->in_order ? UINT64_MAX : feed->plan->cycle_block;
     feed->bytes_max = feed->plan->budget / 4;
-    feed->block_bytes = LEAT_CLAMP(feed->bytes_max / 16, (size_t)BLOCK_BYTES_MIN, (size_t)BLOCK_BYTES);
-    uint64_t lanes = LEAT_MIN((uint64_t)LEAT_CLAMP(n_readers, 1, LEAT_LANES_MAX), feed->n_shards);
-    /* Half is for the window, half for the shards behind the one that is due. */
+    /* A place may keep a block that is not dealt out yet: all of them a quarter of the window at the most. */
+    feed->block_bytes = LEAT_CLAMP(feed->bytes_max / LEAT_MAX((size_t)16, 8 * (size_t)feed->cycle),
+                                   (size_t)BLOCK_BYTES_MIN, (size_t)BLOCK_BYTES);
+    uint64_t lanes = LEAT_MIN((uint64_t)LEAT_CLAMP(n_readers, 1, LEAT_INFLATERS_MAX), feed->n_shards);
+    /* Half is for the window, half for what is read before its turn. */
     lanes = LEAT_MIN(lanes, feed->bytes_max / 2 / feed->block_bytes);
     if (filters_count(feed->plan)) lanes = 1;
-    feed->n_lanes = (int)LEAT_MAX(lanes, (uint64_t)1);
+    feed->n_readers = (int)LEAT_MAX(lanes, (uint64_t)1);
+    feed->n_lanes = (int)LEAT_MAX((uint64_t)feed->n_readers, feed->cycle);
     feed->used_max = feed->n_lanes > 1 ? feed->bytes_max / 2 : feed->bytes_max;
     feed->ahead_max = feed->n_lanes > 1 ? feed->bytes_max / 2 / ((size_t)feed->n_lanes - 1) : 0;
-    feed->cap = feed->used_max / feed->block_bytes + 4;
 }
 
 static int allocate(leat__feed *feed, leat_error *err) {
     LEAT_TRY(leat__cond_init(&feed->idle, err));
     feed->idle_made = true;
-    feed->block = leat__alloc(LEAT_MEM_WINDOW, feed->cap * sizeof *feed->block);
-    feed->begin = leat__alloc(LEAT_MEM_WINDOW, feed->n_shards * sizeof *feed->begin);
-    if (!feed->block || !feed->begin)
-        return leat__fail_memory(err, feed->cap * sizeof *feed->block, "a stream");
-    for (uint64_t i = 0; i < feed->n_shards; i++) feed->begin[i] = (leat__lane_begin){UINT64_MAX, UINT64_MAX};
+    feed->window = leat__alloc(LEAT_MEM_WINDOW, feed->window_max * sizeof *feed->window);
+    if (!feed->window) return leat__fail_memory(err, feed->window_max * sizeof *feed->window, "a window");
+    LEAT_TRY(leat__deal_new(feed, err));
     for (int i = 0; i < feed->n_lanes; i++) {
-        lane *l = &feed->lane[i];
-        l->reader = leat__shard_reader_new(feed->plan->stream, err);
-        if (!l->reader) return LEAT_ERR_MEMORY;
+        leat__lane *lane = &feed->lane[i];
+        lane->reader = leat__shard_reader_new(feed->plan->stream, err);
+        if (!lane->reader) return LEAT_ERR_MEMORY;
         if (!feed->plan->n_filters) continue;
-        l->tools = leat__alloc(LEAT_MEM_WINDOW, sizeof *l->tools);
-        if (!l->tools) return leat__fail_memory(err, sizeof *l->tools, "a filter");
-        LEAT_TRY(leat__tools_init(l->tools, feed->plan, NULL, err));
+        lane->tools = leat__alloc(LEAT_MEM_WINDOW, sizeof *lane->tools);
+        if (!lane->tools) return leat__fail_memory(err, sizeof *lane->tools, "a filter");
+        LEAT_TRY(leat__tools_init(lane->tools, feed->plan, NULL, err));
     }
     return 0;
 }
@@ -81,7 +76,7 @@ int leat__feed_new(leat__feed **out, leat__plan *plan, const leat_config *config
     const uint64_t need = leat__order_reach(&plan->order, 1),
                    ahead = leat__order_reach(&plan->order, 2 * (uint64_t)plan->batch);
     int rc = 0;
-    if (need >= feed->used_max / sizeof(leat__block_record))
+    if (need >= feed->used_max / (sizeof(leat__block_record) + sizeof(leat__window_record)))
         rc = leat__fail(err, LEAT_ERR_MEMORY,
                         "a window of %" PRIu64
                         " records does not fit into the budget: use a smaller shuffle window",
@@ -97,7 +92,7 @@ int leat__feed_new(leat__feed **out, leat__plan *plan, const leat_config *config
 void leat__feed_free(leat__feed **handle) {
     leat__feed *feed = *handle;
     if (!feed) return;
-    for (block *b = feed->all, *next; b; b = next) {
+    for (leat__feed_block *b = feed->all, *next; b; b = next) {
         next = b->all;
         leat__block_free(&b->content);
         leat__free(b);
@@ -109,13 +104,14 @@ void leat__feed_free(leat__feed **handle) {
     }
     if (feed->idle_made) pthread_cond_destroy(&feed->idle);
     leat__free(feed->begin);
-    leat__free(feed->block);
+    leat__free(feed->noted);
+    leat__free(feed->window);
     leat__free(feed);
     *handle = NULL;
 }
 
 int leat__feed_readers(const leat__feed *feed) {
-    return feed->n_lanes;
+    return feed->n_readers;
 }
 
 void leat__feed_wait(leat__feed *feed, leat__mutex *mutex) {
@@ -141,7 +137,7 @@ void leat__feed_reset(leat__feed *feed, const leat__cursor *cursor) {
     if (mark->set && cursor->position > 0)
         feed->seen = LEAT_MAX(feed->seen,
                               leat__order_span(&feed->plan->order, cursor->epoch, cursor->position - 1).seen);
-    leat__lanes_begin(feed, 0, *mark);
+    leat__deal_begin(feed, 0, mark);
 }
 
 /* -------------------------------------------------------------------------------------------- take */
@@ -151,8 +147,7 @@ static int look(leat__feed *feed, uint64_t epoch, uint64_t position, int n_own, 
     if (feed->began && span.iteration != feed->iteration) {
         feed->at_run++;
         feed->floor = 0;
-        if (feed->front / feed->n_shards < feed->at_run)
-            leat__lanes_move(feed, feed->at_run * feed->n_shards);
+        if (feed->dealing < feed->at_run) leat__deal_jump(feed, feed->at_run);
     }
     feed->began = true;
     feed->iteration = span.iteration;
@@ -164,7 +159,7 @@ static int look(leat__feed *feed, uint64_t epoch, uint64_t position, int n_own, 
                           " of a stream, and from a shard that begins with %" PRIu64,
                           span.floor, feed->from.first);
     leat__window_free_tail(feed);
-    leat__lanes_merge(feed);
+    leat__deal(feed);
     if (feed->broken.code) {
         *err = feed->broken;
         return err->code;
@@ -204,28 +199,22 @@ bool leat__feed_awaited(const leat__feed *feed) {
 }
 
 int leat__feed_take(leat__feed *feed, leat__place place, leat__record *out, leat_error *err) {
-    /* Runs lie one after the other: look for the block by bisection on (run, record). */
-    uint64_t low = feed->tail, high = feed->head;
-    while (low < high) {
-        const uint64_t mid = low + (high - low) / 2;
-        const block *b = leat__window_at(feed, mid);
-        if (b->run < feed->at_run || (b->run == feed->at_run && b->first + b->content.n <= place.sample))
-            low = mid + 1;
-        else high = mid;
-    }
-    block *b = low < feed->head ? leat__window_at(feed, low) : NULL;
-    if (!b || b->run != feed->at_run || place.sample < b->first)
+    /* What comes before at_run and its floor has left the window, and numbers of a run follow one another. */
+    const leat__window_record *tail = &feed->window[feed->tail % feed->window_max];
+    const uint64_t n = feed->head - feed->tail, ahead = n ? place.sample - tail->number : 0;
+    const leat__window_record *found = &feed->window[(feed->tail + ahead) % feed->window_max];
+    if (ahead >= n || found->run != feed->at_run || found->number != place.sample)
         return leat__fail(err, LEAT_ERR_STATE,
                           "the state is damaged: it leads to record %" PRIu64
                           " of a stream, which is not where it says",
                           place.sample);
-    const size_t i = (size_t)(place.sample - b->first);
-    const leat__block_record *record = leat__block_at(&b->content, i);
+    leat__feed_block *b = found->block;
+    const leat__block_record *record = leat__block_at(&b->content, found->index);
     *out = (leat__record){.data = b->content.bytes.data + record->offset,
                           .bytes = record->size,
                           .origin = record->origin,
                           .from = {.shard = record->shard, .record = record->record},
-                          .bad = leat__block_error(&b->content, i),
+                          .bad = leat__block_error(&b->content, found->index),
                           .block = b};
     b->refs++;
     feed->n_taken++;
@@ -252,39 +241,22 @@ int leat__feed_take_others(leat__feed *feed, uint64_t epoch, uint64_t position, 
 }
 
 void leat__feed_give(leat__feed *feed, leat__record *record) {
-    block *b = record->block;
+    leat__feed_block *b = record->block;
     *record = (leat__record){0};
     if (!b) return;
     feed->n_taken--;
-    b->refs--;
-    leat__feed_release(feed, b);
+    leat__block_drop_ref(feed, b);
 }
 
 /* ------------------------------------------------------------------------------------------ where */
 
-/* The last shard of the run that begins at or before a record; origin tells which number it is. */
-static uint64_t shard_of(const leat__feed *feed, uint64_t low, uint64_t high, uint64_t number, bool origin) {
-    while (high - low > 1) {
-        const uint64_t mid = low + (high - low) / 2;
-        const uint64_t first = origin ? feed->begin[mid].origin : feed->begin[mid].first;
-        if (first <= number) low = mid;
-        else high = mid;
-    }
-    return low;
-}
-
 leat__mark leat__feed_mark(const leat__feed *feed, uint64_t epoch, uint64_t position) {
     const leat__order *order = &feed->plan->order;
     const leat__span_of_order span = leat__order_span(order, epoch, position);
-    const uint64_t low = feed->at_run == 0 ? feed->from.shard : 0;
-    /* Shards that were not come to yet begin at UINT64_MAX, or where they did in an earlier run. */
-    const uint64_t shard = shard_of(feed, low, feed->n_shards, span.floor, false);
-    return (leat__mark){.set = true,
-                        .iteration = span.iteration,
-                        .shard = shard,
-                        .first = feed->begin[shard].first,
-                        .origin = feed->begin[shard].origin,
-                        .records = leat__order_needs_length(order, epoch, position) ? order->length[0] : 0};
+    leat__mark mark = leat__deal_mark(feed, span.floor);
+    mark.iteration = span.iteration;
+    mark.records = leat__order_needs_length(order, epoch, position) ? order->length[0] : 0;
+    return mark;
 }
 
 uint64_t leat__feed_bytes_read(const leat__feed *feed) {
@@ -292,12 +264,16 @@ uint64_t leat__feed_bytes_read(const leat__feed *feed) {
 }
 
 void leat__feed_describe(const leat__feed *feed, uint64_t origin, char *text, size_t cap) {
-    uint64_t low = 0;
-    while (low < feed->n_shards && feed->begin[low].origin > origin) low++; /* what was never read */
-    if (low == feed->n_shards) {
+    uint64_t low = 0, high = feed->n_shards;
+    while (feed->in_order && low < high && feed->begin[low].origin > origin) low++; /* what was never read */
+    if (low == high || !feed->in_order) {
         feed->plan->source->class->describe(feed->plan->source, origin, text, cap);
         return;
     }
-    const uint64_t shard = shard_of(feed, low, feed->n_shards, origin, true);
-    leat__stream_describe(feed->plan->stream, (size_t)shard, origin - feed->begin[shard].origin, text, cap);
+    while (high - low > 1) {
+        const uint64_t mid = low + (high - low) / 2;
+        if (feed->begin[mid].origin <= origin) low = mid;
+        else high = mid;
+    }
+    leat__stream_describe(feed->plan->stream, (size_t)low, origin - feed->begin[low].origin, text, cap);
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What feed.c and lanes.c share: the lanes in which shards are read, and the window that their blocks become. lanes.c reads
- * and puts blocks into the window; feed.c lets the order choose from it. */
+/* What feed.c and its parts share: lanes in which shards are read (lanes.c), places from which records are dealt out in
+ * turn (deal.c), and the window that they are dealt into (window.c). feed.c lets the order choose from the window. */
 #ifndef LEAT_ENGINE_LANES_H
 #define LEAT_ENGINE_LANES_H
 
 #include "engine/feed.h"
 #include "source/shard.h"
 
-#define LEAT_LANES_MAX 16
+#define LEAT_INFLATERS_MAX 16
+#define LEAT_LANES_MAX (LEAT_CYCLE_MAX + LEAT_INFLATERS_MAX)
 
 typedef struct leat__feed_block {
     leat__block content;
-    uint64_t run;   /* how often the stream was begun before, counted by this feed */
-    uint64_t first; /* number of its first record in the run                       */
-    size_t refs;    /* records that were taken and not given back                  */
-    size_t held;    /* bytes of memory                                             */
-    bool in_window;
+    uint64_t begin, end;           /* records of the shard that it covers; a filter may have taken some out */
+    size_t refs;                   /* records in the window, or taken and not given back                    */
+    size_t held;                   /* bytes of memory                                                       */
+    bool open;                     /* more records of it may go into the window                             */
+    bool used;                     /* counted in feed->used                                                 */
     struct leat__feed_block *next; /* in its lane, or among those that are free */
     struct leat__feed_block *all;  /* the next of all there are                 */
 } leat__feed_block;
@@ -25,33 +26,56 @@ typedef struct leat__lane {
     leat__tools *tools; /* for filters; NULL without them                                  */
     uint64_t turn;      /* which shard of which run: run * n_shards + shard                */
     uint64_t version;   /* changes when the turn does                                      */
+    uint64_t skip;      /* records of the shard that were dealt before a restore           */
+    uint64_t dealt;     /* records of the shard that were dealt, those filtered too        */
+    uint64_t end;       /* records of the shard that were read                             */
+    size_t next;        /* record of the first block that is dealt next                    */
     bool begun, ended;  /* the shard; ended: its last block is among these                 */
     bool busy;          /* somebody reads                                                  */
     leat__feed_block *first, *last;
-    size_t bytes; /* of these blocks                                                       */
+    size_t bytes; /* of these blocks, as far as nothing of them was dealt                  */
 } leat__lane;
 
 typedef struct leat__lane_begin { /* records of a run before it; UINT64_MAX = not known yet */
     uint64_t first, origin;
 } leat__lane_begin;
 
+typedef struct leat__window_record {
+    leat__feed_block *block;
+    uint64_t run;    /* how often the stream was begun before, counted by this feed */
+    uint64_t number; /* in the run                                                  */
+    size_t index;    /* in the block                                                */
+} leat__window_record;
+
+typedef struct leat__noted { /* a mark that a later position may need */
+    uint64_t run;
+    leat__mark mark;
+} leat__noted;
+
 struct leat__feed {
     leat__plan *plan;
     leat__cond idle; /* readers without work */
     int n_idle;
     bool idle_made;
-    int n_lanes;
-    leat__lane lane[LEAT_LANES_MAX]; /* lane[turn % n_lanes] for front <= turn < front + n_lanes */
-    uint64_t front;                  /* the turn whose blocks go into the window now             */
+    int n_readers, n_lanes;
+    leat__lane lane[LEAT_LANES_MAX];
     uint64_t n_shards;
-    leat__lane_begin *begin; /* (n_shards) */
-    uint64_t needs;          /* records of a run that the order can ask for at all */
-    /* The window: block[i % cap] for tail <= i < head. */
-    leat__feed_block **block;
-    size_t cap;
-    uint64_t tail, head;
-    uint64_t n_window;   /* records in it             */
-    uint64_t window_max; /* records ahead of the floor */
+    uint64_t ahead; /* the first turn that no lane has */
+    /* Dealing: `cycle` places take turns. */
+    leat__lane *place[LEAT_CYCLE_MAX]; /* NULL = the run has no shard for it any more    */
+    uint64_t cycle, block;             /* block: records of a turn                       */
+    bool in_order;                     /* shards come one after the other                */
+    uint64_t dealing;                  /* the run that the places are in                 */
+    uint64_t next_turn;                /* the shard that the next empty place gets       */
+    uint64_t at, in_turn;              /* whose turn it is, and records of it so far     */
+    leat__lane_begin *begin;           /* (n_shards) if they come one after the other    */
+    leat__noted *noted;                /* (n_noted) if not: [i % n_noted], noted_tail <= i < noted_head */
+    uint64_t n_noted, noted_tail, noted_head;
+    uint64_t needs; /* records of a run that the order can ask for at all */
+    /* The window: window[i % window_max] for tail <= i < head. */
+    leat__window_record *window;
+    uint64_t window_max, tail, head;
+    leat__feed_block *gather; /* records of small blocks are copied into it */
     leat__feed_block *spare, *all;
     /* Where the window ends. */
     uint64_t run, next_record;
@@ -70,29 +94,58 @@ struct leat__feed {
     size_t block_bytes;
     size_t bytes_max;   /* of all blocks                                            */
     size_t used_max;    /* of those in the window or with records that were taken   */
-    size_t ahead_max;   /* of those in one lane behind the front                    */
+    size_t ahead_max;   /* of those in one lane, before they are dealt              */
     size_t bytes, used; /* now                                                      */
     uint64_t bytes_read;
     leat_error broken; /* why nothing more can come */
 };
 
-/* The i-th block of the window, tail <= i < head. */
-leat__feed_block *leat__window_at(const leat__feed *feed, uint64_t i);
+/* Bytes for the list of a block's records, unless they are very small. */
+static inline size_t leat__block_room(const leat__feed *feed) {
+    return feed->block_bytes / 256 * sizeof(leat__block_record);
+}
+
+/* window.c */
+
+leat__feed_block *leat__block_new(leat__feed *feed);
+/* After its memory may have grown. */
+void leat__block_count(leat__feed *feed, leat__feed_block *block);
+/* Nobody needs what is in it. */
+void leat__block_recycle(leat__feed *feed, leat__feed_block *block);
+/* One record less of it is in the window or taken. */
+void leat__block_drop_ref(leat__feed *feed, leat__feed_block *block);
+/* No more of its records will go into the window. */
+void leat__block_close(leat__feed *feed, leat__feed_block *block);
+/* Puts the index-th record of a block behind the others, as number feed->next_record of feed->run. */
+void leat__window_add(leat__feed *feed, leat__feed_block *block, size_t index);
 /* Lets go of what no position can need any more. */
 void leat__window_free_tail(leat__feed *feed);
-/* The window has no room for another block. */
+void leat__window_empty(leat__feed *feed);
+/* The window has no room for another record. */
 bool leat__window_full(const leat__feed *feed);
-/* A block that nobody looks at and that is not in the window is free again. */
-void leat__feed_release(leat__feed *feed, leat__feed_block *block);
+
+/* lanes.c */
+
+/* Gives the lane another shard to read. */
+void leat__lane_set(leat__feed *feed, leat__lane *lane, uint64_t turn, uint64_t skip);
+/* The lane that has this turn; there is one. */
+leat__lane *leat__lane_of(leat__feed *feed, uint64_t turn);
+
+/* deal.c */
+
+/* Makes room for what it remembers. feed_free frees it. */
+int leat__deal_new(leat__feed *feed, leat_error *err);
 bool leat__feed_length_known(const leat__feed *feed);
 void leat__feed_learn_length(leat__feed *feed, uint64_t n);
 /* The order asks how much there is, and only reading tells. */
 bool leat__feed_counting(const leat__feed *feed);
-/* What lies before that turn is done with. */
-void leat__lanes_move(leat__feed *feed, uint64_t front);
-/* Reads a run once more, from where it began. */
-void leat__lanes_begin(leat__feed *feed, uint64_t run, leat__mark from);
-/* Puts blocks whose turn it is into the window. */
-void leat__lanes_merge(leat__feed *feed);
+/* Reads a run once more, from a mark of it. */
+void leat__deal_begin(leat__feed *feed, uint64_t run, const leat__mark *from);
+/* Leaves the rest of the runs before this one. */
+void leat__deal_jump(leat__feed *feed, uint64_t run);
+/* Deals what was read into the window, as far as it has room. */
+void leat__deal(leat__feed *feed);
+/* The last place from which a run can be read again without missing record `floor`. */
+leat__mark leat__deal_mark(const leat__feed *feed, uint64_t floor);
 
 #endif

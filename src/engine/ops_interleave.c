@@ -2,22 +2,36 @@
 /* The order of shards: interleave deals out their records in turn, flat_map leaves them one after the other. */
 #include "engine/plan.h"
 
+static int fail_late(const leat__use *use, leat_error *err) {
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                           "it is the order in which shards are read: write it before other verbs of order");
+}
+
+/* Of compressed files nobody knows how many records they have: they are dealt out as they are read. */
+static int interleave_stream(leat__planner *planner, const leat__use *use, uint64_t cycle, uint64_t block,
+                             leat_error *err) {
+    leat__plan *plan = planner->plan;
+    if (plan->order.n_verbs > 0 || plan->n_filters > 0 || plan->cycle > 0) return fail_late(use, err);
+    if (cycle > LEAT_CYCLE_MAX)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_LIMIT,
+            "at most %d compressed files can take turns: write a smaller cycle, or unpack them",
+            LEAT_CYCLE_MAX);
+    if (cycle == 1) return 0; /* they come so already */
+    plan->cycle = cycle;
+    plan->cycle_block = block;
+    return 0;
+}
+
 static int interleave(leat__planner *planner, const leat__use *use, uint64_t cycle, uint64_t block,
                       leat_error *err) {
     leat__plan *plan = planner->plan;
-    if (plan->stream)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_UNSUPPORTED,
-            "it must know how many records each shard has, and compressed files are read one "
-            "after the other: unpack them, or leave it out");
+    if (plan->stream) return interleave_stream(planner, use, cycle, block, err);
     if (strcmp(plan->source->class->name, "tfrecord") != 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "it is about the shards of tfrecord, and %s has none",
                                plan->source->class->name);
-    if (plan->order.n_verbs > 0)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_SYNTAX,
-            "it is the order in which shards are read: write it before other verbs of order");
+    if (plan->order.n_verbs > 0) return fail_late(use, err);
     if (cycle == 1) return 0; /* they come so already */
     const size_t n = leat__records_shards(plan->source);
     uint64_t *length = leat__alloc(LEAT_MEM_INDEX, n * sizeof *length), bytes;

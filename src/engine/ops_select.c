@@ -138,6 +138,11 @@ int leat__filter_add(leat__planner *planner, const leat__use *use, leat__questio
         if (plan->n_filters == LEAT_FILTERS_MAX)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d filters of compressed files",
                                    LEAT_FILTERS_MAX);
+        if (plan->cycle && leat__question_counts(plan, question))
+            return leat__plan_fail(
+                use, err, LEAT_ERR_UNSUPPORTED,
+                "a function of the program, and enumerate, get the number of the record, which is not known "
+                "yet when compressed shards that take turns are read: leave interleave out, or unpack them");
         plan->filter[plan->n_filters] = leat__plan_keep(planner, question, sizeof *question, err);
         if (!plan->filter[plan->n_filters]) return LEAT_ERR_MEMORY;
         plan->n_filters++;

@@ -24,6 +24,7 @@
 
 #define LEAT_STEPS_MAX 64
 #define LEAT_VALUES_MAX LEAT_FIELDS_MAX
+#define LEAT_CYCLE_MAX 32 /* compressed shards that take turns: a state names each */
 #define LEAT_FILTERS_MAX 8
 
 typedef enum leat__step_kind {
@@ -143,7 +144,8 @@ static inline int64_t leat__output_length(const leat__output *out, int bucket, i
 
 typedef struct leat__plan {
     leat__source *source;
-    leat__stream *stream; /* not NULL: records come one after the other           */
+    leat__stream *stream;        /* not NULL: records come one after the other           */
+    uint64_t cycle, cycle_block; /* of a stream: shards that take turns, and records of a turn; 0 = none */
     leat__order order;
     bool parted; /* some steps are for samples of some parts of the source only */
     int n_filters;

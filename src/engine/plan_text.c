@@ -53,9 +53,16 @@ static void print_branch(printer *p, const leat__branch *branch) {
     print(p, " samples)");
 }
 
+static void print_turns(printer *p, uint64_t cycle, uint64_t block) {
+    print(p, "%" PRIu64 " shards in turn, %" PRIu64 " records each", cycle, block);
+}
+
 static void print_order(printer *p, const leat__plan *plan) {
     const leat__order *order = &plan->order;
     print(p, "order     ");
+    if (plan->cycle)
+        print_turns(p, LEAT_MIN(plan->cycle, (uint64_t)leat__stream_shards(plan->stream)), plan->cycle_block);
+    if (plan->cycle && (order->n_verbs || plan->n_filters)) print(p, ", ");
     for (int i = 0; i < order->n_verbs; i++) {
         const leat__order_verb *v = &order->verb[i];
         if (i) print(p, ", ");
@@ -84,9 +91,7 @@ static void print_order(printer *p, const leat__plan *plan) {
                   leat__balance_block(v->balance));
             if (v->balance->drawn) print(p, ", seed %" PRIu64, v->seed);
             break;
-        case LEAT_ORDER_INTERLEAVE:
-            print(p, "%" PRIu64 " shards in turn, %" PRIu64 " records each", v->count, v->interleave->block);
-            break;
+        case LEAT_ORDER_INTERLEAVE: print_turns(p, v->count, v->interleave->block); break;
         case LEAT_ORDER_BUCKET:
             print(p, "batches of %d buckets as they become full, %.1f MB", v->bucket->n_buckets,
                   (double)(v->bucket->n * 2 * sizeof(uint32_t) + v->bucket->n_of) / 1e6);
@@ -95,7 +100,7 @@ static void print_order(printer *p, const leat__plan *plan) {
         }
     }
     if (plan->n_filters) print(p, "%sfiltered while it is read", order->n_verbs ? ", " : "");
-    else if (order->n_verbs == 0) print(p, "as it is");
+    else if (order->n_verbs == 0 && !plan->cycle) print(p, "as it is");
     const uint64_t n = leat__order_length(order);
     if (n == LEAT_ENDLESS)
         print(p, "; %s\n", plan->stream ? "length not known before it was read once" : "without end");

@@ -22,13 +22,21 @@ typedef enum leat__slot_state {
     LEAT_SLOT_LEASED
 } leat__slot_state;
 
-typedef struct
-    leat__mark { /* where a stream can be read from, to go on behind a batch; zeroed = from its beginning */
+/* Where a stream can be read from, to go on behind a batch; zeroed = from its beginning. */
+typedef struct leat__mark {
     bool set;
     uint64_t iteration;     /* the order's name for the run of the stream                        */
-    uint64_t shard;         /* holds the first record that a later position may need             */
-    uint64_t first, origin; /* records before that shard, without and with those that filters drop */
+    uint64_t shard;         /* holds the first record that a later position may need; of shards
+                               that take turns, the next that none of the places has yet          */
+    uint64_t first, origin; /* records before, without and with those that filters drop           */
     uint64_t records;       /* in the whole stream, if the position depends on it; 0 = it does not */
+    /* Of shards that take turns: */
+    int n_open;           /* places; 0 = at the beginning of a run                   */
+    uint64_t at, in_turn; /* whose turn it is, and records of it so far              */
+    struct leat__mark_open {
+        uint64_t shard; /* UINT64_MAX = none                                       */
+        uint64_t dealt; /* records of it before, with those that filters drop      */
+    } open[LEAT_CYCLE_MAX];
 } leat__mark;
 
 typedef struct leat__cursor { /* a position between two batches */

@@ -73,6 +73,13 @@ int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__q
     return 0;
 }
 
+bool leat__question_counts(const leat__plan *plan, const leat__question *question) {
+    if (question->kind == LEAT_ASK_PROGRAM || question->called_before) return true;
+    for (int i = 0; i < plan->n_steps; i++)
+        if (question->step[i] && plan->step[i].kind == LEAT_STEP_ENUMERATE) return true;
+    return false;
+}
+
 static uint64_t hash_value(const leat__value *value, uint64_t seed) {
     return leat__hash(value->data, value->bytes, seed + value->bytes);
 }

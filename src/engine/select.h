@@ -49,6 +49,8 @@ typedef struct leat__question {
 /* Fills in which steps the question needs: those that stand in the text so far. Refuses what is decoded. */
 int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__question *question,
                            leat_error *err);
+/* Whether it asks for the number of the sample too: of a stream that is known only when all before it was read. */
+bool leat__question_counts(const leat__plan *plan, const leat__question *question);
 /* Asks one sample: 0 and the answer, or why it cannot be read. */
 int leat__question_answer(leat__tools *tools, const leat__question *question, const leat__where *at,
                           uint64_t *answer, leat_error *err);

@@ -4,7 +4,8 @@
  *     leat-state 1 epoch=2 position=640 step=10 seed=0 batch=64 pipeline=HEX dataset=HEX text=...
  *
  * That of a stream has ` stream=RUN:SHARD:FIRST:ORIGIN:RECORDS` before the text: from which shard to read on, and what
- * was counted before it (leat__mark). So only shards that are still needed are inflated again.
+ * was counted before it (leat__mark). So only shards that are still needed are inflated again. Of shards that take turns,
+ * SHARD is the next to begin, and behind RECORDS follow `:AT:IN_TURN:SHARD.DEALT:SHARD.DEALT:-`, a word for each place.
  *
  * It is the same on all ranks: positions and batches are those of all of them together, so that another number of ranks
  * can go on from it.
@@ -34,21 +35,34 @@ static int write_parts(const leat__source *source, char text[TEXT_MAX]) {
     return n;
 }
 
+/* What there is of a stream, or nothing; its length. */
+static int write_mark(const leat__mark *mark, char text[TEXT_MAX]) {
+    text[0] = 0;
+    if (!mark->set) return 0;
+    int n = snprintf(text, TEXT_MAX, " stream=%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+                     mark->iteration, mark->shard, mark->first, mark->origin, mark->records);
+    if (mark->n_open)
+        n += snprintf(text + n, (size_t)(TEXT_MAX - n), ":%" PRIu64 ":%" PRIu64, mark->at, mark->in_turn);
+    for (int i = 0; i < mark->n_open && n < TEXT_MAX; i++) {
+        const struct leat__mark_open *open = &mark->open[i];
+        n += open->shard == UINT64_MAX ? snprintf(text + n, (size_t)(TEXT_MAX - n), ":-")
+                                       : snprintf(text + n, (size_t)(TEXT_MAX - n), ":%" PRIx64 ".%" PRIx64,
+                                                  open->shard, open->dealt);
+    }
+    return n;
+}
+
 int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
     const leat__plan *plan = &feed->plan;
-    const leat__mark *mark = &feed->handed.mark;
-    char parts[TEXT_MAX], stream[140] = "";
-    const int left = TEXT_MAX - write_parts(plan->source, parts);
-    if (mark->set)
-        snprintf(stream, sizeof stream, " stream=%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64,
-                 mark->iteration, mark->shard, mark->first, mark->origin, mark->records);
+    char parts[TEXT_MAX], stream[TEXT_MAX];
+    const int left = TEXT_MAX - write_parts(plan->source, parts) - write_mark(&feed->handed.mark, stream);
     const int n =
         snprintf(text, cap,
                  "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
                  " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 "%s%s text=%.*s",
                  feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed,
                  leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, stream, parts,
-                 left, (const char *)plan->text.data);
+                 LEAT_MAX(left, 0), (const char *)plan->text.data);
     if (n < 0 || (size_t)n >= cap)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
     return n;
@@ -66,26 +80,61 @@ static bool number_of(const char *text, const char *name, int base, uint64_t *ou
     return *end == ' ' || *end == 0;
 }
 
+/* A number and what stands behind it; false if there is none. */
+static bool take_number(const char **at, int base, uint64_t *out, char *behind) {
+    const bool digit = (**at >= '0' && **at <= '9') || (base == 16 && **at >= 'a' && **at <= 'f');
+    char *end;
+    if (!digit) return false;
+    *out = strtoull(*at, &end, base);
+    *behind = *end;
+    *at = end + (*end != 0);
+    return true;
+}
+
+/* The places of shards that take turns; false if they cannot be so. */
+static bool read_places(const leat__plan *plan, const char *at, leat__mark *mark) {
+    const uint64_t n_shards = leat__stream_shards(plan->stream), cycle = LEAT_MIN(plan->cycle, n_shards);
+    char behind;
+    if (!take_number(&at, 10, &mark->at, &behind) || behind != ':' ||
+        !take_number(&at, 10, &mark->in_turn, &behind) || behind != ':')
+        return false;
+    for (uint64_t i = 0; i < cycle; i++) {
+        struct leat__mark_open *open = &mark->open[i];
+        if (*at == '-') {
+            *open = (struct leat__mark_open){.shard = UINT64_MAX};
+            behind = at[1];
+            at += 1 + (behind != 0);
+        } else if (!take_number(&at, 16, &open->shard, &behind) || behind != '.' ||
+                   !take_number(&at, 16, &open->dealt, &behind) || open->shard >= mark->shard) {
+            return false;
+        }
+        for (uint64_t k = 0; k < i && open->shard != UINT64_MAX; k++)
+            if (mark->open[k].shard == open->shard) return false;
+        if (behind != (i + 1 < cycle ? ':' : ' ')) return false;
+    }
+    mark->n_open = (int)cycle;
+    return mark->at < cycle && mark->in_turn < plan->cycle_block && mark->open[mark->at].shard != UINT64_MAX;
+}
+
 /* What it says of a stream; false if that cannot be. */
 static bool read_mark(const leat_pipeline *feed, const char *text, const char *end, leat__mark *mark) {
     static const char key[] = " stream=";
     uint64_t *const numbers[] = {&mark->iteration, &mark->shard, &mark->first, &mark->origin, &mark->records};
     const char *at = strstr(text, key);
+    char behind = ':';
     *mark = (leat__mark){0};
     if (!at || at >= end) return true; /* from its beginning */
     at += sizeof key - 1;
-    for (size_t i = 0; i < LEAT_COUNT(numbers); i++) {
-        char *behind;
-        if (*at < '0' || *at > '9') return false;
-        *numbers[i] = strtoull(at, &behind, 10);
-        if (*behind != (i + 1 < LEAT_COUNT(numbers) ? ':' : ' ')) return false;
-        at = behind + 1;
-    }
-    const uint64_t known = feed->plan.order.length[0];
+    for (size_t i = 0; i < LEAT_COUNT(numbers); i++)
+        if (behind != ':' || !take_number(&at, 10, numbers[i], &behind)) return false;
+    if (!feed->stream) return false;
+    const uint64_t known = feed->plan.order.length[0], n_shards = leat__stream_shards(feed->plan.stream);
+    const bool turns = LEAT_MIN(feed->plan.cycle, n_shards) > 1, none = mark->shard == 0 && mark->origin == 0;
+    if (behind != ' ' && (!turns || behind != ':' || !read_places(&feed->plan, at, mark))) return false;
     mark->set = true;
-    return feed->stream && mark->shard < leat__stream_shards(feed->plan.stream) &&
-           mark->first <= mark->origin && mark->first != UINT64_MAX && mark->origin != UINT64_MAX &&
-           (mark->shard > 0 || mark->origin == 0) && mark->records != LEAT_ENDLESS &&
+    return mark->shard < n_shards + (mark->n_open > 0) && mark->first <= mark->origin &&
+           mark->first != UINT64_MAX && mark->origin != UINT64_MAX &&
+           (mark->n_open || none || (!turns && mark->shard > 0)) && mark->records != LEAT_ENDLESS &&
            (mark->records == 0 || mark->first <= mark->records) &&
            (mark->records == 0 || known == LEAT_ENDLESS || known == mark->records);
 }

@@ -21,6 +21,7 @@ struct leat__shard_reader {
     leat__buf in;              /* compressed bytes; [in_at, in.size) are not used yet       */
     size_t in_at;
     bool inflated_all;
+    leat_error damage;   /* of the compressed bytes behind what was inflated; code 0 = none */
     leat__buf tail;      /* the beginning of a record that did not fit into the last block */
     uint64_t out_offset; /* position of the block's first byte in the inflated shard       */
     uint64_t record;     /* number of the next record                                      */
@@ -48,21 +49,22 @@ static int add_record(leat__block *block, const leat__block_record *record, leat
     return 0;
 }
 
-bool leat__block_append(leat__block *to, const leat__block *from) {
+void leat__block_clear(leat__block *block) {
+    block->n = block->bytes.size = block->records.size = block->errors.size = 0;
+}
+
+bool leat__block_copy(leat__block *to, const leat__block *from, size_t index) {
     /* Records of the block are being looked at: neither they nor their errors may move, and who reads a little past the
      * end of the last one must not see it change. */
+    leat__block_record record = *leat__block_at(from, index);
     const size_t base = LEAT_ALIGN_UP(to->bytes.size + LEAT_MEM_PAD, (size_t)LEAT_CACHE_LINE);
-    if (base > to->bytes.cap || to->bytes.cap - base < from->bytes.size || from->errors.size ||
-        to->records.cap < (to->n + from->n) * sizeof(leat__block_record))
+    if (base > to->bytes.cap || to->bytes.cap - base < record.size || record.bad ||
+        to->records.cap < (to->n + 1) * sizeof record)
         return false;
-    memcpy(to->bytes.data + base, from->bytes.data, from->bytes.size);
-    to->bytes.size = base + from->bytes.size;
-    for (size_t i = 0; i < from->n; i++) {
-        leat__block_record record = *leat__block_at(from, i);
-        record.offset += base;
-        add_record(to, &record, NULL);
-    }
-    return true;
+    memcpy(to->bytes.data + base, from->bytes.data + record.offset, record.size);
+    to->bytes.size = base + record.size;
+    record.offset = base;
+    return add_record(to, &record, NULL) == 0;
 }
 
 /* -------------------------------------------------------------------------------------------- reader */
@@ -99,6 +101,7 @@ void leat__shard_begin(leat__shard_reader *r, size_t shard) {
     r->shard = shard;
     r->in.size = r->in_at = r->tail.size = 0;
     r->in_offset = r->out_offset = r->record = 0;
+    leat__error_clear(&r->damage);
 }
 
 uint64_t leat__shard_bytes_read(const leat__shard_reader *r) {
@@ -136,6 +139,10 @@ static int refill_input(leat__shard_reader *r, leat_error *err) {
 static int more(leat__shard_reader *r, leat__block *block, leat_error *err) {
     leat__buf *out = &block->bytes;
     if (r->inflated_all) return 0;
+    if (r->damage.code) {
+        *err = r->damage;
+        return err->code;
+    }
     /* A forged length must not reserve memory: the buffer grows as bytes arrive. */
     if (out->cap - out->size < LEAT_MIN(out->cap / 16, (size_t)IN_BYTES) &&
         !leat__buf_reserve(out, out->size + IN_BYTES))
@@ -150,7 +157,8 @@ static int more(leat__shard_reader *r, leat__block *block, leat_error *err) {
     } else {
         const int rc = leat__inflate_run(*inflater(r), r->in.data + r->in_at, r->in.size - r->in_at, &used,
                                          out->data + out->size, room, &made, last, err);
-        if (rc < 0) return rc;
+        if (rc == LEAT_ERR_MEMORY || (rc < 0 && made == 0)) return rc;
+        if (rc < 0) r->damage = *err; /* what comes before it is whole */
         r->inflated_all = rc == 1;
     }
     r->in_at += used;
@@ -271,7 +279,7 @@ static int cut(leat__shard_reader *r, leat__block *block, size_t *at, size_t byt
 }
 
 int leat__shard_read(leat__shard_reader *r, leat__block *block, size_t bytes, leat_error *err) {
-    block->n = block->bytes.size = block->records.size = block->errors.size = 0;
+    leat__block_clear(block);
     if (!leat__buf_reserve(&block->bytes, bytes)) return leat__fail_memory(err, bytes, "records");
     int rc = 0;
     if (!r->open) {
@@ -289,7 +297,6 @@ int leat__shard_read(leat__shard_reader *r, leat__block *block, size_t bytes, le
         rc = leat__fail_memory(err, block->bytes.size - at, "a record");
     r->out_offset += at;
     block->bytes.size = at;
-    block->n_read = block->n;
     if (rc == 1) {
         if (r->open) leat__file_close(&r->file);
         r->open = false;

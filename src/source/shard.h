@@ -20,7 +20,6 @@ typedef struct leat__block { /* zeroed = empty */
     leat__buf records;       /* (n) leat__block_record                                  */
     leat__buf errors;        /* of leat_error                                           */
     size_t n;
-    uint64_t n_read; /* records that it was filled with; a filter may have taken some out */
 } leat__block;
 
 static inline leat__block_record *leat__block_at(const leat__block *block, size_t i) {
@@ -29,9 +28,11 @@ static inline leat__block_record *leat__block_at(const leat__block *block, size_
 /* Why record i is lost; NULL if it is not. */
 const leat_error *leat__block_error(const leat__block *block, size_t i);
 void leat__block_free(leat__block *block);
-/* Copies the records of `from` behind those of `to` if there is room and nothing that is there has to move; whether it
+/* Empties it and keeps its memory. */
+void leat__block_clear(leat__block *block);
+/* Copies a record of `from` behind those of `to` if there is room and nothing that is there has to move; whether it
  * did. */
-bool leat__block_append(leat__block *to, const leat__block *from);
+bool leat__block_copy(leat__block *to, const leat__block *from, size_t index);
 
 typedef struct leat__shard_reader leat__shard_reader;
 /* The stream must outlive it. NULL without memory. */

@@ -71,6 +71,7 @@ TEXTS = {
     "cache": f"folder photos | shuffle | decode | resize 9 9 method=nearest | cache | {AUGMENT}",
     "frozen cache": f"folder photos | shuffle | decode | random_crop 9 | cache freeze=true kept | {AUGMENT}",
     "interleave": f"tfrecord a-*.tfrecord | interleave cycle=2 block=3 | {PARSE} | shuffle 9 | {AUGMENT}",
+    "stream in turn": f"tfrecord a-*.gz | interleave cycle=2 block=3 | {PARSE} | shuffle 9 | {AUGMENT}",
     "flat_map": f"tfrecord a-*.tfrecord | flat_map | {PARSE} | {AUGMENT}",
     "concatenate": f"concatenate 'folder photos | shuffle' 'list list.csv | take 20' | decode | random_crop 7 | {AUGMENT}",
     "sample_from": f"sample_from 'synth 60 5 6 | shuffle' 'synth 9 5 6 seed=4 | repeat 3' weights=2,1 | {AUGMENT}",

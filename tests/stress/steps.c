@@ -71,6 +71,7 @@ static const char *const texts[] = {
     RECORDS " | rejection_resample | batch 2",
     "tfrecord a-*.tfrecord | interleave cycle=2 block=3 | shuffle 9 | " PARSE " | batch 2",
     "tfrecord a-*.tfrecord | flat_map | " PARSE " | batch 3",
+    "tfrecord a-*.gz | interleave cycle=2 block=3 | shuffle 9 | " PARSE " | random_brightness 0.1 | batch 2",
     "concatenate 'folder photos | shuffle' 'list list.csv | take 40 | shuffle' | decode | random_crop 3 | "
     "batch 4",
     "sample_from 'synth 60 4 4 | shuffle' 'synth 9 4 4 seed=4 | shuffle | repeat' weights=2,1 | batch 3",
