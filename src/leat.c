@@ -77,6 +77,18 @@ int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks) {
     return leat_spec_error(spec, NULL);
 }
 
+int leat_spec_stream(leat_spec *spec, const leat_stream_callbacks *callbacks) {
+    if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (!callbacks || !callbacks->begin || !callbacks->next || callbacks->n_shards < 1)
+        return leat__fail(&spec->error, LEAT_ERR_ARGUMENT,
+                          "leat_spec_stream: begin, next and at least one shard are needed");
+    spec->stream = leat__arena_alloc(&spec->memory, sizeof *callbacks);
+    if (!spec->stream) return leat__fail_memory(&spec->error, sizeof *callbacks, "callbacks");
+    *spec->stream = *callbacks;
+    leat_spec_add(spec, "stream");
+    return leat_spec_error(spec, NULL);
+}
+
 static void add_called(leat_spec *spec, const char *where, const char *name, leat__called called) {
     if (!spec || spec->error.code) return;
     if (!name || !*name || strlen(name) >= sizeof called.name || (!called.filter && !called.map)) {

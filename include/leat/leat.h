@@ -228,6 +228,26 @@ typedef struct leat_source_callbacks {
     uint64_t reserved[4];
 } leat_source_callbacks;
 
+/* Records that the program reads itself, one after the other, when nobody knows how many there are. Several readers are open
+ * at once, of several shards, and of the same one where an epoch ends and the next begins; each is used by one thread at a
+ * time. Everything here but what `user` points to is copied by leat_spec_stream. */
+typedef struct leat_stream_callbacks {
+    uint64_t
+        n_shards; /* that can be read on their own, above 0: parts, files, connections                   */
+    /* Begins with the first record of a shard; what *reader is set to goes to the others. 0, or a negative LEAT_ERR_* with
+     * a line in err->message (err is never NULL): the shard is lost. */
+    int (*begin)(void *user, uint64_t shard, void **reader, leat_error *err);
+    /* The next record, which must stay as it is until the next call with this reader: 0; LEAT_END if there is none; or a
+     * negative LEAT_ERR_*: the rest of the shard is lost. A shard gives the same records whenever it is begun: it is
+     * begun in every epoch, after a restore, and once when the pipeline is opened. */
+    int (*next)(void *reader, const void **data, size_t *bytes, leat_error *err);
+    void (*end)(void *reader); /* Behind every begin that did not fail; NULL = there is nothing to do. */
+    size_t max_bytes;  /* of the largest record; 0 = not known: it cannot go into a batch as it is     */
+    uint64_t identity; /* as above                                                                     */
+    void *user;        /* passed to begin; must outlive every pipeline on this spec                    */
+    uint64_t reserved[4];
+} leat_stream_callbacks;
+
 /* Whether a sample is kept, for `filter callback=NAME`: 1 = it is, 0 = it is not, or a negative LEAT_ERR_* with a line in
  * err->message (never NULL): the sample is bad. fields: (n) what the sample has before it is decoded, each with the shape
  * of one sample, valid during the call. The answer must be a function of the sample. It must not call into the pipeline. */
@@ -290,6 +310,9 @@ LEAT_API void leat_spec_add(leat_spec *spec, const char *text);
 LEAT_API void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n);
 /* A source of samples that the program reads itself: must be the first operation. Returns what leat_spec_error does. */
 LEAT_API int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks);
+/* A source of records that the program reads one after the other, with one field, `record`: must be the first operation.
+ * Returns what leat_spec_error does. */
+LEAT_API int leat_spec_stream(leat_spec *spec, const leat_stream_callbacks *callbacks);
 /* Functions of the program that the text calls by name: `filter callback=NAME`, `map callback=NAME ...`. The name is
  * copied; user must outlive every pipeline on this spec. thread_safe: 1 = several workers may call it at once, 0 = one
  * call at a time in a pipeline, from any thread. Filters of an indexed source are called while it is opened. */

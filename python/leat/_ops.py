@@ -81,7 +81,10 @@ OPS: dict[str, Op] = {
             Arg("files", "texts", None, (), 0, 0, False, "such as image=x.npy label=y.npy, data.npz, or image=data.npz:x"),
         )),
     "source": Op("source", "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.",
-        "tf.data.Dataset.from_generator, keras.utils.PyDataset, torch.utils.data.Dataset", (
+        "keras.utils.PyDataset, torch.utils.data.Dataset", (
+        )),
+    "stream": Op("source", "Records that the program reads one after the other, by callbacks that it gives with leat_spec_stream.",
+        "tf.data.Dataset.from_generator, torch.utils.data.IterableDataset", (
         )),
     "concatenate": Op("source", "Several data sets with the same fields, one after the other.",
         "tf.data.Dataset.concatenate, torch.utils.data.ConcatDataset", (

@@ -35,8 +35,8 @@ def from_text(text: str) -> Dataset:
         if name not in OPS:
             raise ValueError(f"from_text(): unknown operation '{name}'{near(name, OPS)}")
     first = operations[0].split(None, 1)[0]
-    if first in ("arrays", "source"):
-        remedy = "from_arrays" if first == "arrays" else "from_python"
+    remedy = {"arrays": "from_arrays", "source": "from_python", "stream": "from_generator"}.get(first)
+    if remedy:
         raise ValueError(f"from_text(): '{first}' takes what text cannot carry: use leat.{remedy}")
     return Dataset(tuple(operations), Origin())
 

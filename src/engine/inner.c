@@ -22,7 +22,8 @@ static int check_use(const leat__use *use, const leat__use *around, leat_error *
                                "ranks have their part of every batch of the whole pipeline: write shard auto "
                                "behind %s",
                                name);
-    if (strcmp(use->op->name, "arrays") == 0 || strcmp(use->op->name, "source") == 0)
+    if (strcmp(use->op->name, "arrays") == 0 || strcmp(use->op->name, "source") == 0 ||
+        strcmp(use->op->name, "stream") == 0)
         return leat__plan_fail(
             use, err, LEAT_ERR_UNSUPPORTED,
             "what the program gives cannot stand inside of %s: write it to files, or let the "
@@ -102,7 +103,7 @@ static int run_text(leat__inner *inner, const leat__use *around, leat_error *err
     if (plan->stream)
         return leat__plan_fail(
             &inner->spec->use[0], err, LEAT_ERR_UNSUPPORTED,
-            "compressed files are read from their beginning, one record after the other, and "
+            "streams such as compressed files are read from their beginning, one record after the other, and "
             "cannot be a part of %s: unpack them",
             around->op->name);
     list_fields(inner);

@@ -58,7 +58,7 @@ static int undo_batch(leat__planner *planner, const leat__use *use, leat_error *
     if (plan->drop_remainder && length == LEAT_ENDLESS && !endless(&plan->order))
         return leat__plan_fail(
             use, err, LEAT_ERR_UNSUPPORTED,
-            "how many samples a remainder has is not known before compressed files were read: write "
+            "how many samples a remainder has is not known before a stream was read: write "
             "drop_remainder=true at the last batch only");
     if (plan->drop_remainder && length != LEAT_ENDLESS && rest > 0)
         LEAT_TRY(leat__plan_order_add(

@@ -103,8 +103,9 @@ static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error 
     if (planner->inside)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "batches are made of the whole: write it behind");
     if (plan->stream)
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                               "compressed files are read one record after the other: unpack them");
+        return leat__plan_fail(
+            use, err, LEAT_ERR_UNSUPPORTED,
+            "streams such as compressed files are read one record after the other: unpack them");
     LEAT_TRY(read_edges(use, edge, &n_edges, err));
     LEAT_TRY(read_sizes(use, n_edges + 1, &plan->bucket_sizes, err));
     LEAT_TRY(leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = true, .past_repeat = true},

@@ -15,7 +15,7 @@ static int interleave_stream(leat__planner *planner, const leat__use *use, uint6
     if (cycle > LEAT_CYCLE_MAX)
         return leat__plan_fail(
             use, err, LEAT_ERR_LIMIT,
-            "at most %d compressed files can take turns: write a smaller cycle, or unpack them",
+            "at most %d shards of a stream can take turns: write a smaller cycle, or unpack them",
             LEAT_CYCLE_MAX);
     if (cycle == 1) return 0; /* they come so already */
     plan->cycle = cycle;

@@ -27,9 +27,9 @@ static int check_blocks(const leat__planner *planner, const leat__use *use, leat
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "window and block are two ways to shuffle: write one of them");
     if (plan->stream)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_UNSUPPORTED,
-            "compressed files are read from their beginning, so their blocks cannot be: write window=");
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "streams such as compressed files are read from their beginning, so their "
+                               "blocks cannot be: write window=");
     if (leat__order_length(&plan->order) == LEAT_ENDLESS)
         return leat__plan_fail(
             use, err, LEAT_ERR_SYNTAX,
@@ -77,9 +77,9 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "group counts blocks: write block= too");
     for (int i = 0; planner->plan->stream && i < planner->plan->order.n_verbs; i++)
         if (planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT)
-            return leat__plan_fail(
-                use, err, LEAT_ERR_UNSUPPORTED,
-                "compressed files cannot be shuffled across their repetitions: write shuffle before repeat");
+            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                                   "streams such as compressed files cannot be shuffled across their "
+                                   "repetitions: write shuffle before repeat");
     if (planner->plan->stream && verb.window == 0) verb.window = STREAM_WINDOW;
     if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,

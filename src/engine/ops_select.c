@@ -142,7 +142,7 @@ int leat__filter_add(leat__planner *planner, const leat__use *use, leat__questio
             return leat__plan_fail(
                 use, err, LEAT_ERR_UNSUPPORTED,
                 "a function of the program, and enumerate, get the number of the record, which is not known "
-                "yet when compressed shards that take turns are read: leave interleave out, or unpack them");
+                "yet when shards of a stream take turns: leave interleave out, or unpack them");
         plan->filter[plan->n_filters] = leat__plan_keep(planner, question, sizeof *question, err);
         if (!plan->filter[plan->n_filters]) return LEAT_ERR_MEMORY;
         plan->n_filters++;
@@ -183,7 +183,7 @@ static int refuse_stream(const leat__planner *planner, const leat__use *use, lea
     if (!planner->plan->stream) return 0;
     return leat__plan_fail(
         use, err, LEAT_ERR_UNSUPPORTED,
-        "it must know all samples before the first, and compressed files are read one record "
+        "it must know all samples before the first, and streams such as compressed files are read one record "
         "after the other: unpack them, or use filter");
 }
 

@@ -167,6 +167,16 @@ static int plan_source(leat__planner *planner, const leat__use *use, leat_error 
                                   leat__callback_open(&planner->plan->source, callbacks, &guard, err));
 }
 
+static int plan_stream(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    leat__plan *plan = planner->plan;
+    if (!planner->spec->stream)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the records come from the program: call leat_spec_stream");
+    return leat__plan_source_take(
+        planner, leat__stream_open_program(&plan->stream, &plan->source, planner->spec->stream, err));
+}
+
 const leat__op leat__ops_sources[] = {
     {.name = "folder",
      .kind = LEAT_OP_SOURCE,
@@ -344,7 +354,13 @@ const leat__op leat__ops_sources[] = {
     {.name = "source",
      .kind = LEAT_OP_SOURCE,
      .help = "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.",
-     .like = "tf.data.Dataset.from_generator, keras.utils.PyDataset, torch.utils.data.Dataset",
+     .like = "keras.utils.PyDataset, torch.utils.data.Dataset",
      .plan = plan_source},
+    {.name = "stream",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Records that the program reads one after the other, by callbacks that it gives with "
+             "leat_spec_stream.",
+     .like = "tf.data.Dataset.from_generator, torch.utils.data.IterableDataset",
+     .plan = plan_stream},
     {0},
 };

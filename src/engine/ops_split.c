@@ -73,7 +73,7 @@ static int check(const splitting *s, leat_error *err) {
     if (strcmp(s->group, "dir") == 0 && !s->planner->plan->source->class->path)
         return fail(s, err, "group=dir needs a source of files: folder or list");
     if (s->planner->plan->stream && s->by != BY_HASH)
-        return fail(s, err, "how many records compressed files hold is not known before: write by=hash");
+        return fail(s, err, "how many records a stream holds is not known before: write by=hash");
     return 0;
 }
 

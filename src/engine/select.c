@@ -460,9 +460,10 @@ int leat__choice_place(const leat__planner *planner, const leat__use *use, leat_
                 verb->kind == LEAT_ORDER_SHUFFLE ? "shuffle" : "balance or rejection_resample");
     }
     if (planner->plan->stream && *at > 0)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_UNSUPPORTED,
-            "compressed files are read record by record: write %s before take, skip and shard", name);
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "streams such as compressed files are read record by record: write %s before "
+                               "take, skip and shard",
+                               name);
     const uint64_t n = order->length[*at];
     if (!planner->plan->stream && n > UINT32_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %u samples to choose from", UINT32_MAX);

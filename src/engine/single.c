@@ -80,9 +80,9 @@ int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position
     *batch = (leat_batch){0};
     if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
     if (feed->plan.stream)
-        return leat__fail(
-            err, LEAT_ERR_UNSUPPORTED,
-            "a sample of compressed files cannot be had by itself: they are read from their beginning");
+        return leat__fail(err, LEAT_ERR_UNSUPPORTED,
+                          "a sample of a stream such as compressed files cannot be had by itself: it is read "
+                          "from its beginning");
     LEAT_TRY(begin(feed, err));
     leat__lock(&ring->mutex);
     const uint64_t length = leat__order_length(&feed->plan.order);

@@ -24,6 +24,7 @@ struct leat_spec {
     leat_tensor *arrays;
     int n_arrays;
     leat_source_callbacks *callbacks; /* of `source`, NULL = none */
+    leat_stream_callbacks *stream;    /* of `stream`, NULL = none */
     int n_called;
     leat__called called[LEAT_CALLED_MAX]; /* of `filter` and `map` */
     int n_uses;

@@ -120,15 +120,19 @@ static void close_callback(leat__source *source) {
     if (guard->free) guard->free(guard->user);
 }
 
+int leat__fail_no_identity(const char *source, leat_error *err) {
+    return leat__fail(
+        err, LEAT_ERR_UNSUPPORTED,
+        "%s: a cache on disk must know when data changes: give an identity that changes with it, or "
+        "write cache without a path",
+        source);
+}
+
 /* The program says what its data is, or nobody knows. */
 static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
     (void)n_threads;
     *out = ((const callback *)source)->given.identity;
-    if (*out) return 0;
-    return leat__fail(
-        err, LEAT_ERR_UNSUPPORTED,
-        "source: a cache on disk must know when data changes: give an identity that changes with it, or "
-        "write cache without a path");
+    return *out ? 0 : leat__fail_no_identity("source", err);
 }
 
 static const leat__source_class callback_class = {.version = version,

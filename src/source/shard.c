@@ -14,6 +14,7 @@ struct leat__shard_reader {
     const leat__stream *stream;
     size_t shard;
     bool open;
+    void *program; /* the program's reader, instead of all that follows but record and bytes_read */
     leat__file file;
     int compression;
     leat__inflate *inflate[2]; /* GZIP and ZLIB, kept for the next shard                    */
@@ -76,17 +77,24 @@ leat__shard_reader *leat__shard_reader_new(const leat__stream *stream, leat_erro
         r->in.kind = r->tail.kind = LEAT_MEM_WINDOW;
         r->file.fd = -1;
     }
-    if (!r || !leat__buf_reserve(&r->in, IN_BYTES)) {
+    if (!r || (!leat__stream_program(stream) && !leat__buf_reserve(&r->in, IN_BYTES))) {
         leat__shard_reader_free(&r);
         leat__fail_memory(err, IN_BYTES, "a stream");
     }
     return r;
 }
 
+static void close_shard(leat__shard_reader *r) {
+    const leat_stream_callbacks *program = leat__stream_program(r->stream);
+    if (r->open && !program) leat__file_close(&r->file);
+    if (r->open && program && program->end) program->end(r->program);
+    r->open = false;
+}
+
 void leat__shard_reader_free(leat__shard_reader **handle) {
     leat__shard_reader *r = *handle;
     if (!r) return;
-    if (r->open) leat__file_close(&r->file);
+    close_shard(r);
     leat__inflate_free(&r->inflate[0]);
     leat__inflate_free(&r->inflate[1]);
     leat__buf_free(&r->in);
@@ -96,8 +104,8 @@ void leat__shard_reader_free(leat__shard_reader **handle) {
 }
 
 void leat__shard_begin(leat__shard_reader *r, size_t shard) {
-    if (r->open) leat__file_close(&r->file);
-    r->open = r->inflated_all = false;
+    close_shard(r);
+    r->inflated_all = false;
     r->shard = shard;
     r->in.size = r->in_at = r->tail.size = 0;
     r->in_offset = r->out_offset = r->record = 0;
@@ -278,10 +286,64 @@ static int cut(leat__shard_reader *r, leat__block *block, size_t *at, size_t byt
     }
 }
 
+/* ------------------------------------------------------------------------------ records of the program */
+
+/* What the program says of a record, or of the shard as a whole. */
+static int lose_program(leat__shard_reader *r, leat__block *block, int rc, leat_error *said,
+                        leat_error *err) {
+    char name[100], text[sizeof said->message];
+    leat_error why;
+    leat__error_clear(&why);
+    said->message[sizeof said->message - 1] = 0;
+    leat__stream_describe(r->stream, r->shard, r->record, name, sizeof name);
+    const int code = rc >= LEAT_ERR_CANCELLED && rc < 0 ? rc : LEAT_ERR_IO;
+    leat__printable(text, sizeof text, said->message, strlen(said->message));
+    leat__fail(&why, code, "%s: %.800s; the rest of this shard is lost", name,
+               *text ? text : leat_error_text(code));
+    LEAT_TRY(add_bad(r, block, &why, err));
+    return 1;
+}
+
+static int read_program(leat__shard_reader *r, leat__block *block, size_t bytes, leat_error *err) {
+    const leat_stream_callbacks *program = leat__stream_program(r->stream);
+    leat_error said;
+    leat__error_clear(&said);
+    if (!r->open) {
+        const int rc = program->begin(program->user, r->shard, &r->program, &said);
+        if (rc != 0) return lose_program(r, block, rc, &said, err);
+        r->open = true;
+    }
+    while (block->n == 0 || block->bytes.size < bytes - bytes / 16) {
+        const void *data = NULL;
+        size_t n = 0;
+        const int rc = program->next(r->program, &data, &n, &said);
+        if (rc == LEAT_END) return 1;
+        if (rc != 0) return lose_program(r, block, rc, &said, err);
+        if (n > LEAT_RECORD_BYTES_MAX || (n && !data)) {
+            snprintf(said.message, sizeof said.message,
+                     n > LEAT_RECORD_BYTES_MAX ? "it has more than 256 MiB" : "its data is NULL");
+            return lose_program(r, block, LEAT_ERR_LIMIT, &said, err);
+        }
+        const leat__block_record record = {
+            .offset = block->bytes.size, .size = (uint32_t)n, .record = r->record++, .shard = r->shard};
+        if (n && !leat__buf_append(&block->bytes, data, n)) return leat__fail_memory(err, n, "a record");
+        LEAT_TRY(add_record(block, &record, err));
+        r->bytes_read += n;
+    }
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------- */
+
 int leat__shard_read(leat__shard_reader *r, leat__block *block, size_t bytes, leat_error *err) {
     leat__block_clear(block);
     if (!leat__buf_reserve(&block->bytes, bytes)) return leat__fail_memory(err, bytes, "records");
     int rc = 0;
+    if (leat__stream_program(r->stream)) {
+        rc = read_program(r, block, bytes, err);
+        if (rc == 1) close_shard(r);
+        return rc;
+    }
     if (!r->open) {
         leat_error why;
         rc = open_shard(r, &why);
@@ -297,9 +359,6 @@ int leat__shard_read(leat__shard_reader *r, leat__block *block, size_t bytes, le
         rc = leat__fail_memory(err, block->bytes.size - at, "a record");
     r->out_offset += at;
     block->bytes.size = at;
-    if (rc == 1) {
-        if (r->open) leat__file_close(&r->file);
-        r->open = false;
-    }
+    if (rc == 1) close_shard(r);
     return rc;
 }

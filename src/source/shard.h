@@ -46,7 +46,9 @@ void leat__shard_begin(leat__shard_reader *reader, size_t shard);
 int leat__shard_read(leat__shard_reader *reader, leat__block *block, size_t bytes, leat_error *err);
 uint64_t leat__shard_bytes_read(const leat__shard_reader *reader);
 
-/* stream.c, for the reader: where a shard lies, and whether it still is what it was. */
+/* stream.c, for the reader: the program's functions, or NULL; else where a shard lies, and whether it still is what it
+ * was. */
+const leat_stream_callbacks *leat__stream_program(const leat__stream *stream);
 const char *leat__stream_path(const leat__stream *stream, size_t shard);
 int leat__stream_check(const leat__stream *stream, size_t shard, const leat__file *file, leat_error *err);
 int leat__stream_detect(const char *path, int *compression, leat__file *file, leat_error *err);

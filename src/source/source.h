@@ -179,6 +179,8 @@ typedef struct
     void (*free)(void *user); /* when the source is closed */
     void *user;
 } leat__guard;
+/* The program did not say what tells its data from other data. */
+int leat__fail_no_identity(const char *source, leat_error *err);
 /* The guard is the source's from here on, also on failure. */
 int leat__callback_open(leat__source **out, const leat_source_callbacks *callbacks, const leat__guard *guard,
                         leat_error *err);
@@ -204,13 +206,15 @@ typedef struct leat__combining {
 /* The parts and their tables are the source's from here on, also on failure. */
 int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err);
 
-/* stream.c: TFRecord shards of which at least one is compressed, read from the beginning, one record at a time. The engine
- * reads several shards at once, see shard.h. */
+/* stream.c: TFRecord shards of which at least one is compressed, or records that the program gives: read from the
+ * beginning, one record at a time. The engine reads several shards at once, see shard.h. */
 typedef struct leat__stream leat__stream;
 /* 1 if a file that the patterns match is compressed, else 0. */
 int leat__stream_wanted(const char *const *patterns, int n, leat_error *err);
 int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
                       leat_error *err);
+int leat__stream_open_program(leat__stream **out, leat__source **source,
+                              const leat_stream_callbacks *callbacks, leat_error *err);
 size_t leat__stream_shards(const leat__stream *stream);
 /* "a.gz: record 3", for messages. */
 void leat__stream_describe(const leat__stream *stream, size_t shard, uint64_t record, char *text, size_t cap);

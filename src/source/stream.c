@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TFRecord shards of which at least one is compressed: read from the beginning, one record after the other, shard by
- * shard in the order of their names. shard.c reads a shard. */
+/* TFRecord shards of which at least one is compressed, in the order of their names, or shards of records that the program
+ * gives: read from the beginning, one record after the other. shard.c reads a shard. */
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -15,6 +15,8 @@ typedef struct shard_facts { /* as they were when the stream was opened */
 } shard_facts;
 
 struct leat__stream {
+    size_t n_shards;
+    leat_stream_callbacks program; /* begin is NULL: files              */
     leat__paths paths;
     shard_facts *facts; /* (paths.n) */
     /* For those who read it by themselves, one record at a time: */
@@ -52,7 +54,11 @@ int leat__stream_wanted(const char *const *patterns, int n, leat_error *err) {
 }
 
 size_t leat__stream_shards(const leat__stream *s) {
-    return s->paths.n;
+    return s->n_shards;
+}
+
+const leat_stream_callbacks *leat__stream_program(const leat__stream *s) {
+    return s->program.begin ? &s->program : NULL;
 }
 
 const char *leat__stream_path(const leat__stream *s, size_t shard) {
@@ -69,6 +75,9 @@ int leat__stream_check(const leat__stream *s, size_t shard, const leat__file *fi
 
 void leat__stream_describe(const leat__stream *s, size_t shard, uint64_t record, char *text, size_t cap) {
     char name[400];
+    if (s->program.begin && s->n_shards == 1) snprintf(text, cap, "stream: record %" PRIu64, record);
+    else if (s->program.begin) snprintf(text, cap, "stream: shard %zu: record %" PRIu64, shard, record);
+    if (s->program.begin) return;
     snprintf(text, cap, "%s: record %" PRIu64,
              leat__printable(name, sizeof name, s->paths.path[shard], strlen(s->paths.path[shard])), record);
 }
@@ -79,7 +88,7 @@ void leat__stream_describe(const leat__stream *s, size_t shard, uint64_t record,
 static int next_block(leat__stream *s, leat_error *err) {
     for (;;) {
         if (s->last) s->shard++, s->begun = s->last = false;
-        if (s->shard >= s->paths.n) return 1;
+        if (s->shard >= s->n_shards) return 1;
         if (!s->reader) s->reader = leat__shard_reader_new(s, err);
         if (!s->reader) return LEAT_ERR_MEMORY;
         if (!s->begun) leat__shard_begin(s->reader, s->shard);
@@ -147,7 +156,8 @@ static void describe(const leat__source *source, uint64_t sample, char *text, si
 }
 
 int leat__stream_version(const leat__stream *s, uint64_t *out, leat_error *err) {
-    *out = 0;
+    *out = s->program.identity;
+    if (s->program.begin && !*out) return leat__fail_no_identity("stream", err);
     for (size_t i = 0; i < s->paths.n; i++)
         LEAT_TRY(leat__source_date(s->paths.path[i], s->facts[i].size, s->facts[i].mtime_ns, out, err));
     return 0;
@@ -155,42 +165,72 @@ int leat__stream_version(const leat__stream *s, uint64_t *out, leat_error *err) 
 
 static const leat__source_class stream_class = {.name = "tfrecord stream", .describe = describe};
 
-int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
-                      leat_error *err) {
-    *out = NULL;
-    *source = NULL;
-    leat__stream *s = leat__alloc(LEAT_MEM_WINDOW, sizeof *s);
-    leat__source *base = leat__alloc(LEAT_MEM_PLAN, sizeof *base);
+/* An empty stream and its source. */
+static int new_stream(leat__stream **out, leat__source **source, leat_error *err) {
+    const int64_t any = -1;
+    leat__stream *s = *out = leat__alloc(LEAT_MEM_WINDOW, sizeof *s);
+    leat__source *base = *source = leat__alloc(LEAT_MEM_PLAN, sizeof *base);
     if (!s || !base) {
         leat__free(s);
         leat__free(base);
+        *out = NULL;
+        *source = NULL;
         return leat__fail_memory(err, sizeof *s, "a stream");
     }
     base->class = &stream_class;
+    base->n_samples = UINT64_MAX;
+    leat__source_field(base, "record", LEAT_DTYPE_BYTES, 1, &any);
     s->block.bytes.kind = s->block.records.kind = s->block.errors.kind = LEAT_MEM_WINDOW;
-    int rc = leat__glob(&s->paths, patterns, n, err);
-    if (rc == 0) s->facts = leat__alloc(LEAT_MEM_WINDOW, s->paths.n * sizeof *s->facts);
-    if (rc == 0 && !s->facts) rc = leat__fail_memory(err, s->paths.n * sizeof *s->facts, "a stream");
-    for (size_t i = 0; i < s->paths.n && rc == 0; i++) {
+    return 0;
+}
+
+/* What the files are now. */
+static int look_at_files(leat__stream *s, leat__source *base, leat_error *err) {
+    s->facts = leat__alloc(LEAT_MEM_WINDOW, s->paths.n * sizeof *s->facts);
+    if (!s->facts) return leat__fail_memory(err, s->paths.n * sizeof *s->facts, "a stream");
+    for (size_t i = 0; i < s->paths.n; i++) {
         leat__stat st;
-        rc = leat__file_stat(s->paths.path[i], &st, err);
+        LEAT_TRY(leat__file_stat(s->paths.path[i], &st, err));
         const char *slash = strrchr(s->paths.path[i], '/'), *name = slash ? slash + 1 : s->paths.path[i];
-        if (rc == 0) s->facts[i] = (shard_facts){st.size, st.mtime_ns};
-        if (rc == 0)
-            base->fingerprint =
-                leat__hash(&st.size, sizeof st.size, leat__hash(name, strlen(name), base->fingerprint));
+        s->facts[i] = (shard_facts){st.size, st.mtime_ns};
+        base->fingerprint =
+            leat__hash(&st.size, sizeof st.size, leat__hash(name, strlen(name), base->fingerprint));
     }
+    return 0;
+}
+
+int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
+                      leat_error *err) {
+    LEAT_TRY(new_stream(out, source, err));
+    leat__stream *s = *out;
+    leat__source *base = *source;
+    int rc = leat__glob(&s->paths, patterns, n, err);
+    if (rc == 0) rc = look_at_files(s, base, err);
     if (rc < 0) {
-        leat__stream_free(&s);
-        leat__source_free(&base);
+        leat__stream_free(out);
+        leat__source_free(source);
         return rc;
     }
-    base->n_samples = UINT64_MAX;
-    base->bytes_max = 0;
-    const int64_t any = -1;
-    leat__source_field(base, "record", LEAT_DTYPE_BYTES, 1, &any);
+    s->n_shards = s->paths.n;
     snprintf(base->title, sizeof base->title, "tfrecord: a stream of %zu compressed shards", s->paths.n);
-    *out = s;
-    *source = base;
+    return 0;
+}
+
+int leat__stream_open_program(leat__stream **out, leat__source **source, const leat_stream_callbacks *given,
+                              leat_error *err) {
+    const uint64_t facts[] = {given->identity, given->n_shards};
+    *out = NULL;
+    *source = NULL;
+    if (given->n_shards > UINT32_MAX || given->max_bytes > LEAT_RECORD_BYTES_MAX)
+        return leat__fail(err, LEAT_ERR_LIMIT, "stream: %s",
+                          given->n_shards > UINT32_MAX ? "too many shards" : "max_bytes is above 256 MiB");
+    LEAT_TRY(new_stream(out, source, err));
+    leat__source *base = *source;
+    (*out)->program = *given;
+    (*out)->n_shards = (size_t)given->n_shards;
+    base->fingerprint = leat__hash(facts, sizeof facts, 0);
+    base->bytes_max = given->max_bytes;
+    snprintf(base->title, sizeof base->title, "stream: %" PRIu64 " shard%s of records from the program",
+             given->n_shards, given->n_shards == 1 ? "" : "s");
     return 0;
 }

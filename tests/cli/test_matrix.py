@@ -84,7 +84,7 @@ TEXTS = {
     "bad samples": f"options on_error=skip | tfrecord a-*.tfrecord | {PARSE} | filter label!=1 | shuffle | {AUGMENT}",
 }
 # Made by programs, not by texts; tests/unit/test_state.c has them.
-BY_PROGRAM = {"arrays", "source", "map"}
+BY_PROGRAM = {"arrays", "source", "stream", "map"}
 # What comes where depends on the batch; tests/cli/test_bucket.py has it in many settings.
 BY_BATCH = {"bucket_by_aspect_ratio"}
 

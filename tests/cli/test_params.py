@@ -103,5 +103,5 @@ def test_mistakes(leat, words, code, message):
 def test_streams_have_no_samples(leat, records):
     path = records("a.gz", [{"label": 1}] * 3, "gzip")
     text = f"tfrecord {path} | parse label:int64 | batch 2"
-    assert "read from their beginning" in leat("run", text, "--sample", "0:1", code=1).stderr
+    assert "read from its beginning" in leat("run", text, "--sample", "0:1", code=1).stderr
     assert [row[4] for row in lines(leat, text)] == [f"{path}: record {k}" for k in range(3)]

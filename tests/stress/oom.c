@@ -56,15 +56,37 @@ static void add_callbacks(leat_spec *spec) {
         spec, &(leat_source_callbacks){.n = 50, .n_fields = 2, .field = fields, .read_at = read_pixels});
 }
 
+static int begin_shard(void *user, uint64_t shard, void **reader, leat_error *err) {
+    (void)user, (void)shard, (void)err;
+    *reader = calloc(1, sizeof(int));
+    return 0;
+}
+
+static int next_record(void *reader, const void **data, size_t *bytes, leat_error *err) {
+    (void)err;
+    int *next = reader;
+    if (*next == 20) return LEAT_END;
+    *data = table[(*next)++];
+    *bytes = sizeof table[0];
+    return 0;
+}
+
+static void add_stream(leat_spec *spec) {
+    leat_spec_stream(spec, &(leat_stream_callbacks){
+                               .n_shards = 3, .begin = begin_shard, .next = next_record, .end = free});
+}
+
 static int attempt(const scene *s, const leat_config *config, tape *out, leat_error *err) {
     *out = (tape){0};
     const bool callbacks = strcmp(s->name, "source") == 0;
-    leat_spec *spec = leat_spec_new(s->arrays || callbacks ? NULL : s->text);
+    const bool stream = strcmp(s->name, "program's stream") == 0;
+    leat_spec *spec = leat_spec_new(s->arrays || callbacks || stream ? NULL : s->text);
     if (!spec) return leat__fail_memory(err, 0, "a spec");
     const leat_tensor array = {
         .name = "row", .data = table, .dtype = LEAT_DTYPE_F32, .ndim = 2, .shape = {50, 3}};
     if (s->arrays) leat_spec_arrays(spec, &array, 1), leat_spec_add(spec, s->text);
     if (callbacks) add_callbacks(spec), leat_spec_add(spec, s->text);
+    if (stream) add_stream(spec), leat_spec_add(spec, s->text);
     char text[3000], state[1024];
     leat_spec_text(spec, text, sizeof text);
     leat_pipeline *feed = NULL;
@@ -140,6 +162,8 @@ static scene scenes[] = {
     {"cifar", "", false},
     {"npz", "", false},
     {"source", "shuffle | random_flip_left_right | batch 7", false},
+    {"program's stream", "interleave 2 | shuffle 20 | decode_raw record f32 | reshape record 3 | batch 7",
+     false},
     {"chosen", "synth 50 6 6 | filter label!=3 | split train stratify=true | oversample | shuffle | batch 7",
      false},
     {"balanced", "synth 50 6 6 | label_map 0=1,1=2 default=0 | balance weights=1,2,3 | enumerate | batch 7",

@@ -60,6 +60,8 @@ static const char *const texts[] = {
     "npy image=x.npy | shuffle | random_flip_left_right | batch 2",
     "arrays | shuffle | batch 3",
     "source | shuffle | filter callback=even | map twice:i64 callback=twice | batch 1",
+    "stream | shuffle 8 | decode_raw record i32 | batch 3",
+    "stream | interleave 2 | batch 2",
     RECORDS " | shuffle | random_brightness 0.1 | batch 2",
     STREAM " | shuffle 7 | random_brightness 0.1 | batch 3",
     STREAM " | filter label!=2 | skip 2 | shard 0/2 | take 30 | repeat 3 | batch 2",
@@ -108,6 +110,28 @@ static int read_row(void *user, uint64_t i, leat_value_out *out, leat_error *err
     return 0;
 }
 
+/* Three shards of the rows, one after the other. */
+typedef struct row_reader {
+    uint64_t next, end;
+} row_reader;
+
+static int begin_rows(void *user, uint64_t shard, void **reader, leat_error *err) {
+    (void)user, (void)err;
+    row_reader *r = calloc(1, sizeof *r);
+    *r = (row_reader){shard * N / 3, (shard + 1) * N / 3};
+    *reader = r;
+    return 0;
+}
+
+static int next_row(void *reader, const void **data, size_t *bytes, leat_error *err) {
+    (void)err;
+    row_reader *r = reader;
+    if (r->next == r->end) return LEAT_END;
+    *data = numbers[r->next++];
+    *bytes = sizeof numbers[0];
+    return 0;
+}
+
 static int is_even(void *user, const leat_tensor *fields, int n, uint64_t sample, leat_error *err) {
     (void)user, (void)fields, (void)n, (void)err;
     return sample % 2 == 0;
@@ -131,6 +155,14 @@ static leat_pipeline *open_text(const char *text, int turn) {
         const leat_field row = {"x", LEAT_DTYPE_I32, 1, {4}, 0};
         const leat_source_callbacks rows = {.n = N, .n_fields = 1, .field = &row, .read_at = read_row};
         leat_spec_source(spec, &rows);
+        rest += 9;
+    } else if (strncmp(text, "stream | ", 9) == 0) {
+        const leat_stream_callbacks rows = {.n_shards = 3,
+                                            .begin = begin_rows,
+                                            .next = next_row,
+                                            .end = free,
+                                            .max_bytes = sizeof numbers[0]};
+        leat_spec_stream(spec, &rows);
         rest += 9;
     }
     leat_spec_add(spec, rest);

@@ -245,7 +245,7 @@ static void test_refusals(void **state) {
     static const struct {
         const char *chain, *says;
     } cases[] = {
-        {"interleave 33", "at most 32 compressed files can take turns"},
+        {"interleave 33", "at most 32 shards of a stream can take turns"},
         {"shuffle 9 | interleave 2", "write it before other verbs of order"},
         {"interleave 2 | interleave 2", "write it before other verbs of order"},
         {"parse label:int64 | filter label>3 | interleave 2", "write it before other verbs of order"},
