@@ -117,7 +117,10 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
     const leat__feature_kind wanted = f->dtype == LEAT_DTYPE_BYTES ? LEAT_FEATURE_BYTES
                                       : f->dtype == LEAT_DTYPE_F32 ? LEAT_FEATURE_FLOAT
                                                                    : LEAT_FEATURE_INT64;
-    *value = (leat__value){.dtype = f->dtype, .ndim = f->ndim};
+    value->data = NULL;
+    value->bytes = 0;
+    value->dtype = f->dtype;
+    value->ndim = f->ndim;
     memcpy(value->shape, f->shape, sizeof f->shape);
     if (found->kind == LEAT_FEATURE_NONE && f->has_fallback) {
         value->data = f->fallback.data;
@@ -138,13 +141,16 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
         return leat__fail(err, LEAT_ERR_TYPE, "feature %s holds %s, not %s", f->name, kind_name(found->kind),
                           kind_name(wanted));
     if (f->dtype == LEAT_DTYPE_BYTES) {
-        const int64_t n = leat__feature_count(found);
+        leat__span only;
+        int64_t n = leat__feature_spans(found, &only, 1);
+        if (n == LEAT_ERR_LIMIT) n = leat__feature_count(found);
         if (n < 0) return leat__fail(err, LEAT_ERR_FORMAT, "feature %s is damaged", f->name);
         if (n != 1)
             return leat__fail(err, LEAT_ERR_SHAPE, "feature %s holds %" PRId64 " strings, not one", f->name,
                               n);
-        LEAT_TRY(leat__feature_bytes(found, 0, &value->data, &value->bytes));
-        value->shape[0] = (int64_t)value->bytes;
+        value->data = only.data;
+        value->bytes = only.n;
+        value->shape[0] = (int64_t)only.n;
         return 0;
     }
     leat__buf *numbers = &tools->numbers[f->value];
@@ -213,20 +219,15 @@ static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *e
     return 0;
 }
 
-int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
-                          leat_error *err) {
-    int64_t want[LEAT_NDIM_MAX] = {0};
-    for (int i = 0; i < out->field.ndim; i++)
-        want[i] = out->padded ? out->most[i] : leat__output_length(out, at->bucket, i);
-    bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
-    for (int i = 0; same && i < value->ndim; i++)
-        same = out->padded ? value->shape[i] <= want[i] : value->shape[i] == want[i];
-    if (same) return 0;
+static int fail_shape(const leat__output *out, const leat__where *at, const leat__value *value,
+                      leat_error *err) {
     char is[120] = "", batch[120] = "";
     for (int i = 0; i < LEAT_NDIM_MAX; i++) {
         const size_t n = strlen(is), m = strlen(batch);
         if (i < value->ndim) snprintf(is + n, sizeof is - n, "%s%" PRId64, i ? "x" : "", value->shape[i]);
-        if (i < out->field.ndim) snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "", want[i]);
+        if (i < out->field.ndim)
+            snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "",
+                     out->padded ? out->most[i] : leat__output_length(out, at->bucket, i));
     }
     if (out->padded)
         return leat__fail(
@@ -237,6 +238,15 @@ int leat__run_check_shape(const leat__output *out, const leat__where *at, const 
                       "%s is %s, the batch has %s: samples of one batch must have one shape: write resize or "
                       "reshape before batch",
                       out->field.name, is, batch);
+}
+
+int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
+                          leat_error *err) {
+    bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
+    for (int i = 0; same && i < value->ndim; i++)
+        same = out->padded ? value->shape[i] <= out->most[i]
+                           : value->shape[i] == leat__output_length(out, at->bucket, i);
+    return LEAT_LIKELY(same) ? 0 : fail_shape(out, at, value, err);
 }
 
 uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const leat__where *at,
@@ -377,13 +387,16 @@ static int read_values(leat__tools *tools, const leat__where *at, leat_error *er
 /* The sample as it comes to the place of the cache in the text; without a cache that is right behind the source. */
 static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *err) {
     const leat__plan *plan = tools->plan;
-    leat__where drawn = *at;
+    const leat__where *drawn = at;
+    leat__where frozen;
     if (plan->caching.freeze) { /* what is kept for ever depends on the sample alone */
-        drawn.epoch = 0;
-        drawn.position = at->sample;
+        frozen = *at;
+        frozen.epoch = 0;
+        frozen.position = at->sample;
+        drawn = &frozen;
     }
     LEAT_TRY(read_values(tools, at, err));
-    LEAT_TRY(run_range(tools, &drawn, 0, plan->caching.step, err));
+    LEAT_TRY(run_range(tools, drawn, 0, plan->caching.step, err));
     if (!plan->cache) return 0;
     leat__run_stage(tools, LEAT_STAGE_STORE);
     leat__cache_put(plan->cache, &tools->cached, at->sample, tools->value);

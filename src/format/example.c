@@ -212,6 +212,36 @@ static leat__feature *finder_look(finder *fi, const leat__wire *key) {
     return &fi->wanted[hit];
 }
 
+/* Whether a Feature is one list and nothing else. */
+static inline bool is_one_list(leat__wire feature, leat__feature *out) {
+    leat__wire list;
+    if (feature.at == feature.end) return false;
+    const uint32_t tag = *feature.at, number = tag >> 3;
+    if (number < LEAT_FEATURE_BYTES || number > LEAT_FEATURE_INT64 || (tag & 7) != LEAT_WIRE_BYTES ||
+        !leat__wire_plain(&feature, tag, &list) || feature.at != feature.end)
+        return false;
+    out->kind = (leat__feature_kind)number;
+    out->list = list.at;
+    out->list_n = leat__wire_left(&list);
+    out->merged = false;
+    out->skip = 0;
+    return true;
+}
+
+/* Takes entries as long as they are what almost all are, a key and a Feature of one list; where it comes to another one. */
+static const uint8_t *find_plain(finder *fi, leat__wire features) {
+    for (;;) {
+        leat__wire rest = features, inside, key, feature;
+        if (!leat__wire_plain(&rest, FEATURES_ENTRY, &inside) ||
+            !leat__wire_plain(&inside, ENTRY_KEY, &key) ||
+            !leat__wire_plain(&inside, ENTRY_FEATURE, &feature) || inside.at != inside.end)
+            return features.at;
+        leat__feature *const wanted = finder_look(fi, &key);
+        if (wanted && !is_one_list(feature, wanted)) return features.at;
+        features.at = rest.at;
+    }
+}
+
 int leat__example_find(const uint8_t *bytes, size_t n, const char *const *keys, int n_keys,
                        leat__feature *out, leat_error *err) {
     for (int i = 0; i < n_keys; i++) out[i] = (leat__feature){.key = keys[i], .key_n = strlen(keys[i])};
@@ -219,13 +249,15 @@ int leat__example_find(const uint8_t *bytes, size_t n, const char *const *keys, 
     finder_init(&fi, out, n_keys);
     leat__example_iter iter;
     leat__example_iter_init(&iter, bytes, n);
-    int rc;
-    entry e;
-    while ((rc = next_entry(&iter, &e, err)) > 0) {
+    leat__wire_plain(&iter.example, EXAMPLE_FEATURES, &iter.features);
+    for (;;) {
+        entry e;
+        iter.features.at = find_plain(&fi, iter.features);
+        const int rc = next_entry(&iter, &e, err);
+        if (rc <= 0) return rc;
         leat__feature *const wanted = finder_look(&fi, &e.key);
         if (wanted) LEAT_TRY(classify(bytes, &e, wanted, err));
     }
-    return rc;
 }
 
 /* ------------------------------------------------------------------------------------------ values
@@ -235,13 +267,14 @@ int leat__example_find(const uint8_t *bytes, size_t n, const char *const *keys, 
 
 typedef struct runs {
     leat__feature_kind kind;
-    leat__wire list;           /* where we are                              */
+    leat__wire list; /* where we are                              */
+    bool merged;
     leat__wire entry, feature; /* and what it came from, if it was merged   */
     size_t skip;
 } runs;
 
 static runs runs_of(const leat__feature *f) {
-    runs r = {.kind = f->kind};
+    runs r = {.kind = f->kind, .merged = f->merged};
     if (f->kind == LEAT_FEATURE_NONE) return r;
     if (f->merged) r.entry = leat__wire_over(f->list, f->list_n), r.skip = f->skip;
     else r.list = leat__wire_over(f->list, f->list_n);
@@ -275,8 +308,7 @@ static int next_list(runs *r) {
     }
 }
 
-/* 1 and a run; 0 at the end; LEAT_ERR_FORMAT. */
-static int next_run(runs *r, leat__wire *run) {
+static int any_run(runs *r, leat__wire *run) {
     for (;;) {
         leat__wire *const list = &r->list;
         if (list->at == list->end) {
@@ -296,6 +328,13 @@ static int next_run(runs *r, leat__wire *run) {
         if (tag == LIST_FLOAT && r->kind == LEAT_FEATURE_FLOAT) return 1;
         if (tag == LIST_INT64 && r->kind == LEAT_FEATURE_INT64) return 1;
     }
+}
+
+/* 1 and a run; 0 at the end; LEAT_ERR_FORMAT. */
+static inline int next_run(runs *r, leat__wire *run) {
+    if (r->list.at == r->list.end && !r->merged) return 0;
+    if (!leat__wire_plain(&r->list, LIST_BYTES, run)) return any_run(r, run);
+    return r->kind == LEAT_FEATURE_FLOAT && leat__wire_left(run) % 4 ? LEAT_ERR_FORMAT : 1;
 }
 
 /* Eight one-byte varints in a row? Small numbers are what most integer lists hold. */

@@ -77,6 +77,24 @@ static inline bool leat__wire_bytes(leat__wire *w, leat__wire *inside) {
     return true;
 }
 
+/* The next field if it is one of bytes that looks as almost all do: with this tag of one byte, a length of one or two and
+ * its value all there. Otherwise false, and nothing has happened: the functions above say what it is. */
+static inline bool leat__wire_plain(leat__wire *w, uint32_t tag, leat__wire *inside) {
+    const uint8_t *at = w->at, *const end = w->end;
+    if (end - at < 3 || at[0] != tag) return false;
+    size_t n = at[1];
+    at += 2;
+    if (n >= 0x80) {
+        if (*at >= 0x80) return false;
+        n = (n & 0x7f) | (size_t)*at++ << 7;
+    }
+    if (n > (size_t)(end - at)) return false;
+    inside->at = at;
+    w->at = inside->end = at + n;
+    inside->why = NULL;
+    return true;
+}
+
 /* Passes over the value of a field with this tag, whole groups included. */
 bool leat__wire_skip(leat__wire *w, uint32_t tag);
 

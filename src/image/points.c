@@ -83,13 +83,27 @@ void leat__pass_add_measured(leat__pass *pass, unsigned measure, int n, bool tab
 
 /* --------------------------------------------------------------------------------------------- sweeps */
 
+/* As many values as a row of a chain has, from one for each channel. Each way has a constant period: small pictures have
+ * as many rows to fill as large ones. */
+static void spread(float *row, const float each[4], int period) {
+#define REPEAT(n) \
+    for (int i = 0; i < LEAT_CHAIN_PERIOD + 4; i++) row[i] = value[i % (n)]
+    const float value[4] = {each[0], each[1], each[2], each[3]};
+    switch (period) {
+    case 1: REPEAT(1); break;
+    case 2: REPEAT(2); break;
+    case 3: REPEAT(3); break;
+    default: REPEAT(4); break;
+    }
+#undef REPEAT
+}
+
 static void set_chain(leat__chain *chain, int s, const leat__affine *stage, int channels) {
     const int period = channels <= 4 ? channels : 1;
-    float *mul = chain->mul[s], *plus = chain->add[s];
     chain->n = s + 1;
     chain->channels = period;
-    for (int c = 0; c < period; c++) mul[c] = stage->mul[c], plus[c] = stage->add[c];
-    for (int i = period; i < LEAT_CHAIN_PERIOD + 4; i++) mul[i] = mul[i - period], plus[i] = plus[i - period];
+    spread(chain->mul[s], stage->mul, period);
+    spread(chain->add[s], stage->add, period);
 }
 
 void leat__job_plan_sweeps(leat__job *j, int n_points) {
