@@ -226,9 +226,10 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
                           "fewer slots, or raise memory_max_bytes (--memory)",
                           LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
     const size_t cache = leat__cpu_cache_bytes();
-    /* What is mixed or filled up is read again. */
+    /* What is read goes through the cache too, and others use it: only half of it is ours. What is mixed or filled up is
+     * read again. */
     plan->non_temporal =
-        cache > 0 && (size_t)plan->n_slots_begin * slot > cache && !plan->group && !planner->padding;
+        cache > 0 && (size_t)plan->n_slots_begin * slot > cache / 2 && !plan->group && !planner->padding;
     return 0;
 }
 

@@ -172,7 +172,7 @@ typedef struct leat__plan {
     size_t budget;
     int n_slots; /* that there is memory for                               */
     int n_slots_begin;
-    bool non_temporal; /* the ring does not fit in the last-level cache           */
+    bool non_temporal; /* the ring does not stay in the last-level cache          */
     int grain;         /* samples in a task                                      */
     int group;         /* samples in a group, which one task mixes; 0 = none      */
     int n_group_ops;
