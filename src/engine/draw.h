@@ -14,7 +14,8 @@ typedef struct leat__met {
 } leat__met;
 
 typedef struct leat__draw_key { /* what randomness is a function of, besides the operation */
-    uint64_t seed, epoch, position;
+    uint64_t key;               /* leat__rng_key of seed and epoch */
+    uint64_t position;
     leat__params *params;             /* NULL: nobody asks what was drawn */
     leat__met *met;                   /* (LEAT_MEETINGS_MAX) of this sample; NULL: nobody compares */
     const struct leat__value *values; /* of the sample                                        */

@@ -66,8 +66,7 @@ void leat__group_free(leat__group_state *state) {
 /* What was drawn for a member: its own share. */
 static double draw(const leat__tools *tools, const leat__group_op *op, const leat__group_member *member,
                    uint64_t partner, leat__mix_box *box) {
-    const leat__draw_key key = {.seed = tools->plan->seed,
-                                .epoch = member->epoch,
+    const leat__draw_key key = {.key = leat__rng_key(tools->plan->seed, member->epoch),
                                 .position = member->position,
                                 .params = member->params};
     const leat__mix_shape *shape = &op->shape;

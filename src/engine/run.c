@@ -38,7 +38,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
 }
 
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err) {
-    *tools = (leat__tools){.plan = plan, .large = large};
+    *tools = (leat__tools){.plan = plan, .large = large, .key = leat__rng_key(plan->seed, 0)};
     leat__buf *bufs[LEAT_TOOLS_BUFS];
     const int n = list_bufs(tools, bufs);
     for (int i = 0; i < n; i++) bufs[i]->kind = LEAT_MEM_WORKER;
@@ -162,7 +162,7 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
     } else if (!leat__buf_reserve(numbers, cap * item)) {
         return leat__fail_memory(err, cap * item, f->name);
     }
-    const size_t room = LEAT_MIN(cap, numbers->cap / item);
+    const size_t room = f->ragged ? LEAT_MIN(cap, numbers->cap / item) : cap;
     int64_t n = f->dtype == LEAT_DTYPE_F32 ? leat__feature_floats(found, (float *)numbers->data, room)
                                            : leat__feature_ints(found, (int64_t *)numbers->data, room);
     if (n == LEAT_ERR_LIMIT) n = leat__feature_count(found);
@@ -396,7 +396,7 @@ static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *e
         drawn = &frozen;
     }
     LEAT_TRY(read_values(tools, at, err));
-    LEAT_TRY(run_range(tools, drawn, 0, plan->caching.step, err));
+    if (plan->caching.step) LEAT_TRY(run_range(tools, drawn, 0, plan->caching.step, err));
     if (!plan->cache) return 0;
     leat__run_stage(tools, LEAT_STAGE_STORE);
     leat__cache_put(plan->cache, &tools->cached, at->sample, tools->value);

@@ -32,6 +32,7 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     leat__buf kept;                     /* what was left when boxes or keypoints were moved last       */
     size_t followed;                    /* of so many                                               */
     leat__cache_hand cached;
+    uint64_t key_epoch, key; /* leat__rng_key of the seed and that epoch                 */
     leat__group_state group[LEAT_GROUP_OPS_MAX];
     int met_height, met_width; /* the largest picture that was cropped so far                */
     int stage;                 /* where the sample is now                                  */

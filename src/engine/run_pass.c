@@ -6,8 +6,11 @@
 #include "engine/run.h"
 
 leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at) {
-    return (leat__draw_key){.seed = tools->plan->seed,
-                            .epoch = at->epoch,
+    if (tools->key_epoch != at->epoch) {
+        tools->key_epoch = at->epoch;
+        tools->key = leat__rng_key(tools->plan->seed, at->epoch);
+    }
+    return (leat__draw_key){.key = tools->key,
                             .position = at->position,
                             .params = at->params,
                             .met = tools->met,

@@ -273,12 +273,15 @@ typedef struct runs {
     size_t skip;
 } runs;
 
-static runs runs_of(const leat__feature *f) {
-    runs r = {.kind = f->kind, .merged = f->merged};
-    if (f->kind == LEAT_FEATURE_NONE) return r;
-    if (f->merged) r.entry = leat__wire_over(f->list, f->list_n), r.skip = f->skip;
-    else r.list = leat__wire_over(f->list, f->list_n);
-    return r;
+/* What only merged ones have is left alone in the others. */
+static inline void begin_runs(runs *r, const leat__feature *f) {
+    r->kind = f->kind;
+    r->merged = f->merged;
+    r->list = leat__wire_over(f->list, f->merged ? 0 : f->list_n);
+    if (LEAT_LIKELY(!f->merged)) return;
+    r->entry = leat__wire_over(f->list, f->list_n);
+    r->feature = leat__wire_over(f->list, 0);
+    r->skip = f->skip;
 }
 
 /* The next list message of a merged feature: 1, 0 at the end, or LEAT_ERR_FORMAT. */
@@ -312,7 +315,7 @@ static int any_run(runs *r, leat__wire *run) {
     for (;;) {
         leat__wire *const list = &r->list;
         if (list->at == list->end) {
-            const int rc = next_list(r);
+            const int rc = r->merged ? next_list(r) : 0;
             if (rc <= 0) return rc;
             continue; /* it may be empty */
         }
@@ -359,8 +362,9 @@ static int64_t count_varints(leat__wire run) {
 }
 
 int64_t leat__feature_count(const leat__feature *f) {
-    runs r = runs_of(f);
+    runs r;
     leat__wire run;
+    begin_runs(&r, f);
     int64_t count = 0;
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
@@ -390,8 +394,9 @@ static void copy_floats(float *dst, const uint8_t *src, size_t n) {
 
 int64_t leat__feature_floats(const leat__feature *f, float *dst, size_t cap) {
     if (f->kind != LEAT_FEATURE_FLOAT) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
-    runs r = runs_of(f);
+    runs r;
     leat__wire run;
+    begin_runs(&r, f);
     size_t n = 0;
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
@@ -405,8 +410,9 @@ int64_t leat__feature_floats(const leat__feature *f, float *dst, size_t cap) {
 
 int64_t leat__feature_ints(const leat__feature *f, int64_t *dst, size_t cap) {
     if (f->kind != LEAT_FEATURE_INT64) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
-    runs r = runs_of(f);
+    runs r;
     leat__wire run;
+    begin_runs(&r, f);
     size_t n = 0;
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
@@ -428,8 +434,9 @@ int64_t leat__feature_ints(const leat__feature *f, int64_t *dst, size_t cap) {
 
 int64_t leat__feature_spans(const leat__feature *f, leat__span *dst, size_t cap) {
     if (f->kind != LEAT_FEATURE_BYTES) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
-    runs r = runs_of(f);
+    runs r;
     leat__wire run;
+    begin_runs(&r, f);
     size_t n = 0;
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
@@ -441,8 +448,9 @@ int64_t leat__feature_spans(const leat__feature *f, leat__span *dst, size_t cap)
 
 int leat__feature_bytes(const leat__feature *f, size_t index, const uint8_t **p, size_t *n) {
     if (f->kind != LEAT_FEATURE_BYTES) return f->kind == LEAT_FEATURE_NONE ? LEAT_ERR_LIMIT : LEAT_ERR_TYPE;
-    runs r = runs_of(f);
+    runs r;
     leat__wire run;
+    begin_runs(&r, f);
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
         if (index-- > 0) continue;

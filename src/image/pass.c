@@ -260,6 +260,12 @@ static int check(const leat__pass *pass, const leat__rows *src, const void *dst,
     return 0;
 }
 
+static bool is_measured(const leat__pass *pass) {
+    for (int i = 0; i < pass->n_points; i++)
+        if (pass->point[i].solve) return true;
+    return false;
+}
+
 /* Whether values pass through a buffer on their way to the store. */
 static bool needs_chunk(const leat__job *j, bool floats) {
     const leat__pass *pass = j->pass;
@@ -290,8 +296,8 @@ int leat__pass_run(leat__pass *pass, const leat__image_dsp *dsp, leat__rows *src
     j.pixel_in = (size_t)src->channels * leat_dtype_size(j.in);
     j.plane = (size_t)pass->height * (size_t)pass->width;
     j.chunk = LEAT_ALIGN_UP(LEAT_MAX((size_t)CHUNK_VALUES, (size_t)src->channels), (size_t)16);
-    LEAT_TRY(leat__job_measure(&j));
-    leat__job_merge_tables(&j);
+    if (is_measured(pass)) LEAT_TRY(leat__job_measure(&j));
+    if (pass->n_tables > 1) leat__job_merge_tables(&j);
     leat__job_plan_sweeps(&j, pass->n_points);
     const bool floats =
         src->dtype == LEAT_DTYPE_F32 ||

@@ -346,7 +346,9 @@ static void prepare(const leat__source *source, leat__reader *reader) {
 static int read_record(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
                        leat_error *err) {
     const records *self = (const records *)source;
-    const shard *s = shard_of(self, sample);
+    const reader_state *state = reader->state;
+    const shard *s = state ? state->window_shard : NULL; /* what comes next is mostly there too */
+    if (!s || sample < s->first || sample - s->first >= s->n) s = shard_of(self, sample);
     const uint64_t i = sample - s->first, at = border_at(s, i), span = border_at(s, i + 1) - at;
     const size_t n = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX + LEAT_TFRECORD_OVERHEAD);
     const uint8_t *bytes = NULL;
