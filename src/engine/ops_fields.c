@@ -216,6 +216,8 @@ static int plan_reshape(leat__planner *planner, const leat__use *use, leat_error
         else open = i;
     }
     step->as.reshape.ndim = field->info.ndim = shape->n;
+    step->as.reshape.known = known;
+    step->as.reshape.open = open;
     field->info.ragged = 0;
     if (have < 0) return 0; /* only the data knows */
     if (open >= 0 ? known == 0 || have % known != 0 : have != known)

@@ -75,7 +75,9 @@ struct leat__step {
         } raw;
         struct {
             int ndim;
-            int64_t shape[LEAT_NDIM_MAX]; /* one may be -1: what is left */
+            int64_t shape[LEAT_NDIM_MAX]; /* one may be -1: what is left   */
+            int64_t known;                /* values along the other axes   */
+            int open;                     /* that one; -1 = there is none  */
         } reshape;
         struct {
             int dtype;

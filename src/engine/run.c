@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "format/example.h"
 #include "image/convert.h"
 
 /* Those of a reader, and of the readers of its parts. */
@@ -111,6 +110,23 @@ static const char *kind_name(leat__feature_kind kind) {
     return names[kind];
 }
 
+static int take_missing(const leat__parse_feature *f, leat__value *value, leat_error *err) {
+    if (f->has_fallback) {
+        value->data = f->fallback.data;
+        value->bytes = f->fallback.size;
+        if (f->dtype == LEAT_DTYPE_BYTES) value->shape[0] = (int64_t)value->bytes;
+        return 0;
+    }
+    if (f->ragged) {
+        value->shape[0] = 0;
+        return 0;
+    }
+    return leat__fail(err, LEAT_ERR_NOT_FOUND,
+                      "feature %s is required but is not there: 'leat show' lists what is, or give a "
+                      "default (%s:%s=...)",
+                      f->name, f->name, leat_dtype_name(f->dtype));
+}
+
 static int take_feature(leat__tools *tools, const leat__parse_feature *f, const leat__feature *found,
                         leat_error *err) {
     leat__value *value = &tools->value[f->value];
@@ -122,21 +138,7 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
     value->dtype = f->dtype;
     value->ndim = f->ndim;
     memcpy(value->shape, f->shape, sizeof f->shape);
-    if (found->kind == LEAT_FEATURE_NONE && f->has_fallback) {
-        value->data = f->fallback.data;
-        value->bytes = f->fallback.size;
-        if (f->dtype == LEAT_DTYPE_BYTES) value->shape[0] = (int64_t)value->bytes;
-        return 0;
-    }
-    if (found->kind == LEAT_FEATURE_NONE && f->ragged) {
-        value->shape[0] = 0;
-        return 0;
-    }
-    if (found->kind == LEAT_FEATURE_NONE)
-        return leat__fail(err, LEAT_ERR_NOT_FOUND,
-                          "feature %s is required but is not there: 'leat show' lists what is, or give a "
-                          "default (%s:%s=...)",
-                          f->name, f->name, leat_dtype_name(f->dtype));
+    if (found->kind == LEAT_FEATURE_NONE) return take_missing(f, value, err);
     if (found->kind != wanted)
         return leat__fail(err, LEAT_ERR_TYPE, "feature %s holds %s, not %s", f->name, kind_name(found->kind),
                           kind_name(wanted));
@@ -179,8 +181,8 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
 static int run_parse(leat__tools *tools, const leat__step *step, leat_error *err) {
     leat__feature found[LEAT_VALUES_MAX];
     const leat__value *record = &tools->value[step->value];
-    LEAT_TRY(
-        leat__example_find(record->data, record->bytes, step->as.parse.key, step->as.parse.n, found, err));
+    LEAT_TRY(leat__example_find_alike(&tools->form, record->data, record->bytes, step->as.parse.key,
+                                      step->as.parse.n, found, err));
     for (int i = 0; i < step->as.parse.n; i++)
         LEAT_TRY(take_feature(tools, &step->as.parse.feature[i], &found[i], err));
     return 0;
@@ -204,13 +206,9 @@ static int run_raw(leat__tools *tools, const leat__step *step, leat_error *err) 
 static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *err) {
     leat__value *value = &tools->value[step->value];
     const int64_t have = (int64_t)(value->bytes / leat_dtype_size(value->dtype));
-    int64_t known = 1;
-    int open = -1;
-    for (int i = 0; i < step->as.reshape.ndim; i++) {
-        value->shape[i] = step->as.reshape.shape[i];
-        if (value->shape[i] < 0) open = i;
-        else known *= value->shape[i];
-    }
+    const int64_t known = step->as.reshape.known;
+    const int open = step->as.reshape.open;
+    memcpy(value->shape, step->as.reshape.shape, sizeof value->shape);
     value->ndim = step->as.reshape.ndim;
     if (open >= 0 && known > 0) value->shape[open] = have / known;
     if (open >= 0 ? known == 0 || have % known != 0 : have != known)
@@ -243,9 +241,13 @@ static int fail_shape(const leat__output *out, const leat__where *at, const leat
 int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
                           leat_error *err) {
     bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
-    for (int i = 0; same && i < value->ndim; i++)
-        same = out->padded ? value->shape[i] <= out->most[i]
-                           : value->shape[i] == leat__output_length(out, at->bucket, i);
+    if (LEAT_LIKELY(!out->padded && !out->by_bucket)) {
+        for (int i = 0; same && i < value->ndim; i++) same = value->shape[i] == out->field.shape[i];
+    } else {
+        for (int i = 0; same && i < value->ndim; i++)
+            same = out->padded ? value->shape[i] <= out->most[i]
+                               : value->shape[i] == leat__output_length(out, at->bucket, i);
+    }
     return LEAT_LIKELY(same) ? 0 : fail_shape(out, at, value, err);
 }
 
@@ -336,11 +338,11 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
 }
 
 static int run_range(leat__tools *tools, const leat__where *at, int from, int to, leat_error *err) {
-    const leat__source *source = tools->plan->source;
-    const uint64_t parts = tools->plan->parted ? source->class->parts(source, at->sample) : 0;
-    for (int i = from; i < to; i++) {
-        const leat__step *step = &tools->plan->step[i];
-        if ((tools->only && !tools->only[i]) || (step->parts && !(step->parts & parts))) continue;
+    const leat__plan *plan = tools->plan;
+    const bool *const only = tools->only;
+    const uint64_t parts = plan->parted ? plan->source->class->parts(plan->source, at->sample) : 0;
+    for (const leat__step *step = plan->step + from; step < plan->step + to; step++) {
+        if ((only && !only[step - plan->step]) || (step->parts && !(step->parts & parts))) continue;
         leat__run_stage(tools, step->stage);
         switch (step->kind) {
         case LEAT_STEP_PARSE: LEAT_TRY(run_parse(tools, step, err)); break;

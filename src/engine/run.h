@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "engine/draw.h"
 #include "engine/plan.h"
+#include "format/example.h"
 
 /* Pictures that need more than this take turns, so that memory is bounded by one of them. */
 #define LEAT_LARGE_PICTURE ((size_t)64 << 20)
@@ -23,9 +24,10 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     leat__buf made[LEAT_STEPS_MAX];     /* what a step makes when it does not write into the batch  */
     leat__buf numbers[LEAT_VALUES_MAX]; /* what parse unpacks                                       */
     leat__value value[LEAT_VALUES_MAX];
-    const bool *only;               /* the steps that are run, for questions (select.h); NULL = all     */
-    uint32_t known;                 /* with it: bit i = value i comes from the index; 0 = samples are read */
-    uint64_t told[LEAT_VALUES_MAX]; /* what the index said                                      */
+    leat__example_form form; /* of the record that parse has met last                                 */
+    const bool *only;        /* the steps that are run, for questions (select.h); NULL = all     */
+    uint32_t known;          /* with it: bit i = value i comes from the index; 0 = samples are read */
+    uint64_t told[LEAT_VALUES_MAX];     /* what the index said                                      */
     leat__met met[LEAT_MEETINGS_MAX];   /* of the sample: sizes of pictures that move together         */
     leat__trail trail[LEAT_TRAILS_MAX]; /* (plan->n_trails) of the sample: how pictures have moved     */
     leat__buf notes;                    /* of the JPEG that is being decoded                           */

@@ -287,7 +287,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
 }
 
 /* A picture in memory: rows of it. */
-static int value_rows(const leat__value *value, leat__rows *rows, leat_error *err) {
+static inline int value_rows(const leat__value *value, leat__rows *rows, leat_error *err) {
     *rows = (leat__rows){.height = (int)value->shape[0],
                          .width = (int)value->shape[1],
                          .channels = value->ndim == 3 ? (int)value->shape[2] : 1,

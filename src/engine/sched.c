@@ -223,9 +223,7 @@ static int run_entry(leat__worker *worker, const leat__record *entry, leat__wher
     return leat__run_sample(&worker->tools, at, err);
 }
 
-static int run_place(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at,
-                     leat_error *err) {
-    (void)feed;
+static int run_place(leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
     const leat__record *entry = slot->record ? &slot->record[leat__slot_record(slot, place)] : NULL;
     return run_entry(worker, entry, at, err);
 }
@@ -238,7 +236,7 @@ static int run_ahead(leat_pipeline *feed, leat__worker *worker, leat__slot *slot
     leat__lock(&feed->ring->mutex);
     at->record = leat__ahead_take(feed->ahead, at->epoch, at->position, &cell);
     leat__unlock(&feed->ring->mutex);
-    if (!cell) return run_place(feed, worker, slot, place, at, err);
+    if (!cell) return run_place(worker, slot, place, at, err);
     const int rc = leat__run_sample(&worker->tools, at, err);
     leat__lock(&feed->ring->mutex);
     leat__ahead_give(feed->ahead, cell);
@@ -352,8 +350,9 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
                           .count = slot->count};
         leat_error err;
         const bool look = task->ahead && place < slot->n_valid;
-        const bool good = (look ? run_ahead : run_place)(feed, worker, slot, place, &at, &err) == 0 ||
-                          handle_bad(feed, worker, slot, place, &at, &err);
+        const int rc = look ? run_ahead(feed, worker, slot, place, &at, &err)
+                            : run_place(worker, slot, place, &at, &err);
+        const bool good = rc == 0 || handle_bad(feed, worker, slot, place, &at, &err);
         if (feed->plan.group) mix_place(tools, &at, good, i + 1 == task->n, slot->n_valid);
     }
     if (feed->plan.non_temporal) leat__image_fence();

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading tf.train.Example. Nothing here recurses: the depth of what we look into is fixed, and everything
  * else is skipped. */
-#include "format/example.h"
-
-enum {
-    EXAMPLE_FEATURES = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES),
-    FEATURES_ENTRY = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES),
-    ENTRY_KEY = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES),
-    ENTRY_FEATURE = LEAT_WIRE_TAG(2, LEAT_WIRE_BYTES),
-    LIST_BYTES = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES), /* a value of bytes, or numbers packed */
-    LIST_FLOAT = LEAT_WIRE_TAG(1, LEAT_WIRE_FIXED32),
-    LIST_INT64 = LEAT_WIRE_TAG(1, LEAT_WIRE_VARINT),
-};
+#include "format/example_tags.h"
 
 /* ----------------------------------------------------------------------------------------- entries */
 
@@ -126,13 +116,15 @@ static int classify(const uint8_t *bytes, entry *e, leat__feature *out, leat_err
     out->kind = v.kind;
     out->merged = v.kind != LEAT_FEATURE_NONE && v.seen[v.kind] - v.skip > 1;
     out->skip = out->merged ? v.skip : 0;
+    out->run = NULL;
+    out->run_n = 0;
     const leat__wire list = out->merged ? e->whole : v.last;
     out->list = list.at;
     out->list_n = leat__wire_left(&list);
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------ iterate, find */
+/* ------------------------------------------------------------------------------------------ iterate */
 
 void leat__example_iter_init(leat__example_iter *iter, const uint8_t *bytes, size_t n) {
     iter->bytes = bytes;
@@ -212,9 +204,68 @@ static leat__feature *finder_look(finder *fi, const leat__wire *key) {
     return &fi->wanted[hit];
 }
 
+/* ---------------------------------------------------------------------------------------------- form
+ *
+ * Where values lie follows from the tags, lengths and keys around them. So an Example of the same size with the
+ * same bytes there holds its values at the same places. */
+
+static void form_begin(leat__example_form *form) {
+    form->n = 0;
+    form->n_parts = 0;
+    form->n_bytes = form->upto = 0;
+}
+
+/* Values begin at `at` and end at `end`: what lies between those before and them will be compared. */
+static void form_note(leat__example_form *form, const uint8_t *bytes, const uint8_t *at, const uint8_t *end) {
+    const uint32_t from = form->upto, n = (uint32_t)(at - bytes) - from;
+    form->upto = (uint32_t)(end - bytes);
+    if (n == 0 || form->n_parts < 0) return;
+    if (form->n_parts == LEAT_FORM_PARTS || n > LEAT_FORM_BYTES - form->n_bytes) {
+        form->n_parts = -1; /* too long to be kept */
+        return;
+    }
+    form->part[form->n_parts].at = from;
+    form->part[form->n_parts++].n = n;
+    memcpy(form->bytes + form->n_bytes, bytes + from, n);
+    form->n_bytes += n;
+}
+
+static void form_end(leat__example_form *form, const uint8_t *bytes, size_t n, const char *const *keys,
+                     int n_keys, const leat__feature *found) {
+    form_note(form, bytes, bytes + n, bytes + n); /* an Example without any feature is nothing but form */
+    if (form->n_parts < 0) return;
+    for (int i = 0; i < n_keys; i++) {
+        form->found[i] = found[i];
+        form->list[i] = found[i].list ? (size_t)(found[i].list - bytes) : 0;
+        form->run[i] = found[i].run ? (size_t)(found[i].run - bytes) : 0;
+    }
+    form->keys = keys;
+    form->n_keys = n_keys;
+    form->n = n;
+}
+
+static bool form_fits(const leat__example_form *form, const uint8_t *bytes) {
+    const uint8_t *was = form->bytes;
+    for (int i = 0; i < form->n_parts; i++) {
+        if (memcmp(bytes + form->part[i].at, was, form->part[i].n) != 0) return false;
+        was += form->part[i].n;
+    }
+    return true;
+}
+
+static void form_take(const leat__example_form *form, const uint8_t *bytes, int n_keys, leat__feature *out) {
+    for (int i = 0; i < n_keys; i++) {
+        out[i] = form->found[i];
+        out[i].list = form->list[i] ? bytes + form->list[i] : NULL;
+        out[i].run = form->run[i] ? bytes + form->run[i] : NULL;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- find */
+
 /* Whether a Feature is one list and nothing else. */
 static inline bool is_one_list(leat__wire feature, leat__feature *out) {
-    leat__wire list;
+    leat__wire list, run;
     if (feature.at == feature.end) return false;
     const uint32_t tag = *feature.at, number = tag >> 3;
     if (number < LEAT_FEATURE_BYTES || number > LEAT_FEATURE_INT64 || (tag & 7) != LEAT_WIRE_BYTES ||
@@ -225,11 +276,16 @@ static inline bool is_one_list(leat__wire feature, leat__feature *out) {
     out->list_n = leat__wire_left(&list);
     out->merged = false;
     out->skip = 0;
+    const bool one = leat__wire_plain(&list, LIST_BYTES, &run) && list.at == list.end &&
+                     (number != LEAT_FEATURE_FLOAT || leat__wire_left(&run) % 4 == 0);
+    out->run = one ? run.at : NULL;
+    out->run_n = one ? leat__wire_left(&run) : 0;
     return true;
 }
 
 /* Takes entries as long as they are what almost all are, a key and a Feature of one list; where it comes to another one. */
-static const uint8_t *find_plain(finder *fi, leat__wire features) {
+static const uint8_t *find_plain(finder *fi, const uint8_t *bytes, leat__wire features,
+                                 leat__example_form *form) {
     for (;;) {
         leat__wire rest = features, inside, key, feature;
         if (!leat__wire_plain(&rest, FEATURES_ENTRY, &inside) ||
@@ -238,225 +294,52 @@ static const uint8_t *find_plain(finder *fi, leat__wire features) {
             return features.at;
         leat__feature *const wanted = finder_look(fi, &key);
         if (wanted && !is_one_list(feature, wanted)) return features.at;
+        if (form) {
+            const uint8_t *const values = !wanted ? feature.at : wanted->run ? wanted->run : wanted->list;
+            form_note(form, bytes, values, feature.end);
+        }
         features.at = rest.at;
     }
 }
 
-int leat__example_find(const uint8_t *bytes, size_t n, const char *const *keys, int n_keys,
-                       leat__feature *out, leat_error *err) {
+/* form: NULL, or what is to become what this Example looks like. */
+static int find(leat__example_form *form, const uint8_t *bytes, size_t n, const char *const *keys, int n_keys,
+                leat__feature *out, leat_error *err) {
     for (int i = 0; i < n_keys; i++) out[i] = (leat__feature){.key = keys[i], .key_n = strlen(keys[i])};
     finder fi;
     finder_init(&fi, out, n_keys);
     leat__example_iter iter;
     leat__example_iter_init(&iter, bytes, n);
     leat__wire_plain(&iter.example, EXAMPLE_FEATURES, &iter.features);
+    iter.features.at = find_plain(&fi, bytes, iter.features, form);
+    if (iter.features.at == iter.features.end && iter.example.at == iter.example.end) {
+        if (form) form_end(form, bytes, n, keys, n_keys, out);
+        return 0;
+    }
     for (;;) {
         entry e;
-        iter.features.at = find_plain(&fi, iter.features);
         const int rc = next_entry(&iter, &e, err);
         if (rc <= 0) return rc;
         leat__feature *const wanted = finder_look(&fi, &e.key);
         if (wanted) LEAT_TRY(classify(bytes, &e, wanted, err));
+        iter.features.at = find_plain(&fi, bytes, iter.features, NULL);
     }
 }
 
-/* ------------------------------------------------------------------------------------------ values
- *
- * A run is a stretch of bytes that holds values and nothing else: one string, packed numbers, or one number
- * that was not packed. A list is a row of runs. */
-
-typedef struct runs {
-    leat__feature_kind kind;
-    leat__wire list; /* where we are                              */
-    bool merged;
-    leat__wire entry, feature; /* and what it came from, if it was merged   */
-    size_t skip;
-} runs;
-
-/* What only merged ones have is left alone in the others. */
-static inline void begin_runs(runs *r, const leat__feature *f) {
-    r->kind = f->kind;
-    r->merged = f->merged;
-    r->list = leat__wire_over(f->list, f->merged ? 0 : f->list_n);
-    if (LEAT_LIKELY(!f->merged)) return;
-    r->entry = leat__wire_over(f->list, f->list_n);
-    r->feature = leat__wire_over(f->list, 0);
-    r->skip = f->skip;
+int leat__example_find(const uint8_t *bytes, size_t n, const char *const *keys, int n_keys,
+                       leat__feature *out, leat_error *err) {
+    return find(NULL, bytes, n, keys, n_keys, out, err);
 }
 
-/* The next list message of a merged feature: 1, 0 at the end, or LEAT_ERR_FORMAT. */
-static int next_list(runs *r) {
-    uint32_t tag;
-    for (;;) {
-        if (r->feature.at != r->feature.end) {
-            if (!leat__wire_tag(&r->feature, &tag)) return LEAT_ERR_FORMAT;
-            if (tag != LEAT_WIRE_TAG(r->kind, LEAT_WIRE_BYTES)) {
-                if (!leat__wire_skip(&r->feature, tag)) return LEAT_ERR_FORMAT;
-                continue;
-            }
-            leat__wire list;
-            if (!leat__wire_bytes(&r->feature, &list)) return LEAT_ERR_FORMAT;
-            if (r->skip > 0) {
-                r->skip--;
-                continue;
-            }
-            r->list = list;
-            return 1;
-        }
-        if (r->entry.at == r->entry.end) return 0;
-        if (!leat__wire_tag(&r->entry, &tag)) return LEAT_ERR_FORMAT;
-        const bool known = tag == ENTRY_FEATURE;
-        if (!(known ? leat__wire_bytes(&r->entry, &r->feature) : leat__wire_skip(&r->entry, tag)))
-            return LEAT_ERR_FORMAT;
-    }
-}
-
-static int any_run(runs *r, leat__wire *run) {
-    for (;;) {
-        leat__wire *const list = &r->list;
-        if (list->at == list->end) {
-            const int rc = r->merged ? next_list(r) : 0;
-            if (rc <= 0) return rc;
-            continue; /* it may be empty */
-        }
-        uint32_t tag;
-        if (!leat__wire_tag(list, &tag)) return LEAT_ERR_FORMAT;
-        if (tag == LIST_BYTES) {
-            if (!leat__wire_bytes(list, run)) return LEAT_ERR_FORMAT;
-            return r->kind == LEAT_FEATURE_FLOAT && leat__wire_left(run) % 4 ? LEAT_ERR_FORMAT : 1;
-        }
-        run->at = list->at;
-        if (!leat__wire_skip(list, tag)) return LEAT_ERR_FORMAT;
-        run->end = list->at;
-        if (tag == LIST_FLOAT && r->kind == LEAT_FEATURE_FLOAT) return 1;
-        if (tag == LIST_INT64 && r->kind == LEAT_FEATURE_INT64) return 1;
-    }
-}
-
-/* 1 and a run; 0 at the end; LEAT_ERR_FORMAT. */
-static inline int next_run(runs *r, leat__wire *run) {
-    if (r->list.at == r->list.end && !r->merged) return 0;
-    if (!leat__wire_plain(&r->list, LIST_BYTES, run)) return any_run(r, run);
-    return r->kind == LEAT_FEATURE_FLOAT && leat__wire_left(run) % 4 ? LEAT_ERR_FORMAT : 1;
-}
-
-/* Eight one-byte varints in a row? Small numbers are what most integer lists hold. */
-static bool eight_small(const leat__wire *run) {
-    return leat__wire_left(run) >= 8 && (leat__load_u64(run->at) & 0x8080808080808080u) == 0;
-}
-
-/* Number of varints in a run, or LEAT_ERR_FORMAT. */
-static int64_t count_varints(leat__wire run) {
-    int64_t count = 0;
-    uint64_t value;
-    while (run.at != run.end) {
-        if (eight_small(&run)) {
-            run.at += 8;
-            count += 8;
-        } else {
-            if (!leat__wire_varint(&run, &value)) return LEAT_ERR_FORMAT;
-            count++;
-        }
-    }
-    return count;
-}
-
-int64_t leat__feature_count(const leat__feature *f) {
-    runs r;
-    leat__wire run;
-    begin_runs(&r, f);
-    int64_t count = 0;
-    int rc;
-    while ((rc = next_run(&r, &run)) > 0) {
-        if (f->kind == LEAT_FEATURE_BYTES) {
-            count++;
-        } else if (f->kind == LEAT_FEATURE_FLOAT) {
-            count += (int64_t)(leat__wire_left(&run) / 4);
-        } else {
-            const int64_t more = count_varints(run);
-            if (more < 0) return more;
-            count += more;
-        }
-    }
-    return rc < 0 ? rc : count;
-}
-
-static void copy_floats(float *dst, const uint8_t *src, size_t n) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(dst, src, 4 * n);
-#else
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t bits = leat__load_u32(src + 4 * i);
-        memcpy(dst + i, &bits, 4);
-    }
-#endif
-}
-
-int64_t leat__feature_floats(const leat__feature *f, float *dst, size_t cap) {
-    if (f->kind != LEAT_FEATURE_FLOAT) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
-    runs r;
-    leat__wire run;
-    begin_runs(&r, f);
-    size_t n = 0;
-    int rc;
-    while ((rc = next_run(&r, &run)) > 0) {
-        const size_t more = leat__wire_left(&run) / 4;
-        if (more > cap - n) return LEAT_ERR_LIMIT;
-        if (more) copy_floats(dst + n, run.at, more);
-        n += more;
-    }
-    return rc < 0 ? rc : (int64_t)n;
-}
-
-int64_t leat__feature_ints(const leat__feature *f, int64_t *dst, size_t cap) {
-    if (f->kind != LEAT_FEATURE_INT64) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
-    runs r;
-    leat__wire run;
-    begin_runs(&r, f);
-    size_t n = 0;
-    int rc;
-    while ((rc = next_run(&r, &run)) > 0) {
-        while (run.at != run.end) {
-            if (cap - n >= 8 && eight_small(&run)) {
-                for (int i = 0; i < 8; i++) dst[n + (size_t)i] = run.at[i];
-                run.at += 8;
-                n += 8;
-                continue;
-            }
-            uint64_t value;
-            if (!leat__wire_varint(&run, &value)) return LEAT_ERR_FORMAT;
-            if (n == cap) return LEAT_ERR_LIMIT;
-            dst[n++] = (int64_t)value;
-        }
-    }
-    return rc < 0 ? rc : (int64_t)n;
-}
-
-int64_t leat__feature_spans(const leat__feature *f, leat__span *dst, size_t cap) {
-    if (f->kind != LEAT_FEATURE_BYTES) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
-    runs r;
-    leat__wire run;
-    begin_runs(&r, f);
-    size_t n = 0;
-    int rc;
-    while ((rc = next_run(&r, &run)) > 0) {
-        if (n == cap) return LEAT_ERR_LIMIT;
-        dst[n++] = (leat__span){run.at, leat__wire_left(&run)};
-    }
-    return rc < 0 ? rc : (int64_t)n;
-}
-
-int leat__feature_bytes(const leat__feature *f, size_t index, const uint8_t **p, size_t *n) {
-    if (f->kind != LEAT_FEATURE_BYTES) return f->kind == LEAT_FEATURE_NONE ? LEAT_ERR_LIMIT : LEAT_ERR_TYPE;
-    runs r;
-    leat__wire run;
-    begin_runs(&r, f);
-    int rc;
-    while ((rc = next_run(&r, &run)) > 0) {
-        if (index-- > 0) continue;
-        *p = run.at;
-        *n = leat__wire_left(&run);
+int leat__example_find_alike(leat__example_form *form, const uint8_t *bytes, size_t n,
+                             const char *const *keys, int n_keys, leat__feature *out, leat_error *err) {
+    if (form->n == n && n > 0 && form->keys == keys && form->n_keys == n_keys && form_fits(form, bytes)) {
+        form_take(form, bytes, n_keys, out);
         return 0;
     }
-    return rc < 0 ? rc : LEAT_ERR_LIMIT;
+    /* Worth noting when two of one size have come: sizes of compressed pictures are all different. */
+    const bool note = n > 0 && n == form->n_last && n <= UINT32_MAX && n_keys <= LEAT_FORM_KEYS;
+    form->n_last = n;
+    if (note) form_begin(form);
+    return find(note ? form : NULL, bytes, n, keys, n_keys, out, err);
 }

@@ -35,8 +35,10 @@ typedef struct leat__feature {
     leat__feature_kind kind;
     const uint8_t *list; /* bytes of the BytesList, FloatList or Int64List message */
     size_t list_n;
-    bool merged; /* rare: the list comes in several messages; list is the whole map entry then,  */
-    size_t skip; /* and this many list messages of the kind come before those that count         */
+    bool merged;        /* rare: the list comes in several messages; list is the whole map entry then,  */
+    size_t skip;        /* and this many list messages of the kind come before those that count         */
+    const uint8_t *run; /* not NULL: the list is one string or packed numbers, and these are its bytes  */
+    size_t run_n;
 } leat__feature;
 
 /* ------------------------------------------------------------------------------------------- read */
@@ -56,6 +58,29 @@ int leat__example_iter_next(leat__example_iter *iter, leat__feature *out, leat_e
  * for more than 2048 keys in another order. 0, or LEAT_ERR_FORMAT. */
 int leat__example_find(const uint8_t *bytes, size_t n, const char *const *keys, int n_keys,
                        leat__feature *out, leat_error *err);
+
+/* What an Example looked like. Those of one file often differ in their values alone: then the bytes around the values are
+ * compared with what stood there before, and nothing has to be looked for. Zeroed = nothing is known yet. */
+#define LEAT_FORM_KEYS 32
+#define LEAT_FORM_PARTS 64
+#define LEAT_FORM_BYTES 2048
+typedef struct leat__example_form {
+    const char *const *keys; /* (n_keys) what was looked for                             */
+    int n_keys;
+    size_t n, n_last; /* bytes of that Example, 0 = none; of the last one that was none like it */
+    int n_parts;
+    uint32_t n_bytes, upto; /* bytes that are compared; where the next part begins     */
+    struct {
+        uint32_t at, n;
+    } part[LEAT_FORM_PARTS];        /* what is compared, in the order of the bytes */
+    uint8_t bytes[LEAT_FORM_BYTES]; /* what stood there, part behind part          */
+    leat__feature found[LEAT_FORM_KEYS];
+    size_t list[LEAT_FORM_KEYS], run[LEAT_FORM_KEYS]; /* where these begin; 0 = nowhere */
+} leat__example_form;
+/* The same result as leat__example_find, faster where the Example looks like the last ones. The texts of the keys must
+ * stay as they are. */
+int leat__example_find_alike(leat__example_form *form, const uint8_t *bytes, size_t n,
+                             const char *const *keys, int n_keys, leat__feature *out, leat_error *err);
 
 /* The values of a feature. A missing one has none; asking for another kind than it has is LEAT_ERR_TYPE.
  * Number of values, or LEAT_ERR_FORMAT; the whole list is checked. */

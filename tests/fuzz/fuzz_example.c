@@ -87,6 +87,25 @@ static void round_trip(const char *const *keys, int n, const leat__feature *foun
     leat__buf_free(&out);
 }
 
+/* A form that has seen these bytes, and what it says of them and of others that differ in one byte. */
+static void require_alike(uint8_t *bytes, size_t size, const char *const *keys, int n) {
+    leat__example_form form = {0};
+    for (size_t i = 0; i < 3 + LEAT_MIN(size, (size_t)64); i++) {
+        uint8_t *const changed = i < 3 ? NULL : bytes + (i - 3) * size / LEAT_MIN(size, (size_t)64);
+        leat__feature a[MOST], b[MOST];
+        leat_error err = {0}, told = {0};
+        if (changed) *changed ^= (uint8_t)(1 + size % 255);
+        const int rc = leat__example_find(bytes, size, keys, n, a, &err);
+        require(leat__example_find_alike(&form, bytes, size, keys, n, b, &told) == rc);
+        require(strcmp(err.message, told.message) == 0);
+        for (int k = 0; rc == 0 && k < n; k++)
+            require(a[k].kind == b[k].kind && a[k].list == b[k].list && a[k].list_n == b[k].list_n &&
+                    (!b[k].run || (a[k].run == b[k].run && a[k].run_n == b[k].run_n)) &&
+                    a[k].merged == b[k].merged);
+        if (changed) *changed ^= (uint8_t)(1 + size % 255);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t *const bytes = malloc(size ? size : 1);
     require(bytes != NULL);
@@ -127,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         all_good &= leat__feature_count(&found[i]) >= 0;
     }
     if (rc == 0 && all_good) round_trip(wanted, n, found);
+    require_alike(bytes, size, wanted, n);
     while (n > 0) free(keys[--n]);
     free(bytes);
     return 0;

@@ -401,6 +401,120 @@ static void mutations(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------------------------------- alike */
+
+/* What a form says is what looking says, message included. */
+static void expect_alike(leat__example_form *form, text ex, const char *const *keys, int n_keys) {
+    leat__feature a[80], b[80];
+    leat_error told = {0}, err = {0};
+    const int want = leat__example_find(ex.bytes, ex.n, keys, n_keys, a, &err);
+    assert_int_equal(leat__example_find_alike(form, ex.bytes, ex.n, keys, n_keys, b, &told), want);
+    assert_string_equal(told.message, err.message);
+    for (int i = 0; want == 0 && i < n_keys; i++) {
+        assert_string_equal(b[i].key, a[i].key);
+        assert_int_equal(b[i].key_n, a[i].key_n);
+        assert_int_equal(b[i].kind, a[i].kind);
+        assert_true(b[i].list == a[i].list && b[i].list_n == a[i].list_n);
+        /* A list that was none of one run may be one now: it is read as any list is. */
+        if (b[i].run) assert_true(b[i].run == a[i].run && b[i].run_n == a[i].run_n);
+        assert_true(b[i].merged == a[i].merged && b[i].skip == a[i].skip);
+    }
+}
+
+static text record(const char *key, text image, text label) {
+    return field(1, JOIN(entry("depth", int_list(field(1, T("\x03")))),
+                         entry(key, bytes_list(field(1, image))), entry("label", int_list(field(1, label))),
+                         entry("words", bytes_list(JOIN(field(1, T("a")), field(1, T("bc")))))));
+}
+
+static void alike(void **state) {
+    (void)state;
+    static const char *const keys[] = {"image", "label", "none", "words"}, *const others[] = {"depth",
+                                                                                              "label", "none",
+                                                                                              "words"};
+    leat__example_form form = {0};
+    const text first = record("image", T("abcd"), T("\x05"));
+    expect_alike(&form, first, keys, 4);
+    assert_int_equal(form.n, 0); /* one of a size may be the only one */
+    expect_alike(&form, record("image", T("efgh"), T("\x06")), keys, 4);
+    assert_int_equal(form.n, first.n);
+    /* Other values; values with other meanings; other sizes, after which it is still known. */
+    expect_alike(&form, record("image", T("ijkl"), T("\x07")), keys, 4);
+    expect_alike(&form, record("image", T("\x0a\x02\x0a\x00"), T("\x80")), keys, 4);
+    expect_alike(&form, record("image", T("abc"), T("\x05")), keys, 4);
+    expect_alike(&form, record("image", T("abc"), T("\x05\x06\x07")), keys, 4);
+    assert_int_equal(form.n, first.n);
+    /* The same size in another way. */
+    expect_alike(&form, record("image", T("abc"), T("\x05\x06")), keys, 4);
+    expect_alike(&form, record("imagE", T("abcd"), T("\x05")), keys, 4);
+    expect_alike(&form, record("image", T("abcd"), T("\x05")), keys, 4);
+    /* Asked for something else, or for less. */
+    expect_alike(&form, first, others, 4);
+    expect_alike(&form, first, others, 2);
+    expect_alike(&form, first, keys, 1);
+    expect_alike(&form, first, keys, 4);
+}
+
+/* Every changed bit of an Example that is known, and every shorter one. */
+static void nearly_alike(void **state) {
+    (void)state;
+    static const char *const keys[] = {"label", "image", "words"};
+    const text ex = record("image", T("abcd"), T("\x05"));
+    for (size_t i = 0; i < 9 * ex.n; i++) {
+        const size_t n = i < ex.n ? i : ex.n, bit = i - ex.n;
+        leat__example_form form = {0};
+        for (int k = 0; k < 2; k++) expect_alike(&form, ex, keys, 3);
+        assert_int_equal(form.n, ex.n);
+        uint8_t *const exact = malloc(n ? n : 1);
+        if (n) memcpy(exact, ex.bytes, n);
+        if (i >= ex.n) exact[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        for (int k = 0; k < 3; k++) expect_alike(&form, (text){exact, n}, keys, 3);
+        free(exact);
+    }
+}
+
+/* What has no form: nothing in it, lists in pieces, more features or more bytes than are kept. */
+static void unlike(void **state) {
+    (void)state;
+    static const char *const key = "k";
+    text many = T("");
+    char name[1200], short_name[] = "k00";
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    for (int i = 0; i < 80; i++) {
+        short_name[1] = (char)('0' + i / 10), short_name[2] = (char)('0' + i % 10);
+        many = JOIN(many, entry(short_name, int_list(field(1, T("\x05")))));
+    }
+    const text long_names = JOIN(entry(name, int_list(field(1, T("\x05")))), entry(name, T("\x1a\x00")));
+    const text one = entry("k", JOIN(int_list(field(1, T("\x05"))), int_list(field(1, T("\x06")))));
+    const text forms[] = {field(1, many), field(1, long_names), field(1, one),
+                          JOIN(field(1, entry("k", int_list(field(1, T("\x05"))))), field(7, T("x")))};
+    for (size_t i = 0; i < LEAT_COUNT(forms); i++) {
+        leat__example_form form = {0};
+        for (int k = 0; k < 4; k++) expect_alike(&form, forms[i], &key, 1);
+        assert_int_equal(form.n, 0);
+    }
+    /* An Example without any feature is all form. */
+    leat__example_form form = {0};
+    for (int k = 0; k < 3; k++) expect_alike(&form, T("\x0a\x80\x00"), &key, 1);
+    assert_int_equal(form.n, 3);
+    expect_alike(&form, T("\x0a\x80\x01"), &key, 1);
+    expect_alike(&form, T("\x0a\x02\x0a"), &key, 1);
+    /* More keys than it has room for. */
+    char names[LEAT_FORM_KEYS + 1][4];
+    const char *wanted[LEAT_FORM_KEYS + 1];
+    for (int i = 0; i <= LEAT_FORM_KEYS; i++) {
+        names[i][0] = 'k', names[i][1] = (char)('0' + i / 10), names[i][2] = (char)('0' + i % 10);
+        names[i][3] = 0;
+        wanted[i] = names[i];
+    }
+    const text two = field(1, entry("k02", int_list(field(1, T("\x05")))));
+    for (int k = 0; k < 3; k++) expect_alike(&form, two, wanted, LEAT_FORM_KEYS + 1);
+    assert_int_not_equal(form.n, two.n);
+    for (int k = 0; k < 3; k++) expect_alike(&form, two, wanted, LEAT_FORM_KEYS);
+    assert_int_equal(form.n, two.n);
+}
+
 /* Every number of wanted keys, in the order of the Example and in another, with some that are missing. */
 static void many_wanted(void **state) {
     (void)state;
@@ -612,9 +726,10 @@ int main(void) {
         TEST(packed_and_unpacked), TEST(unknown_fields_and_groups),
         TEST(several_pieces),      TEST(malformed_structure),
         TEST(malformed_lists),     TEST(mutations),
-        TEST(million_keys),        TEST(many_wanted),
-        TEST(written_bytes),       TEST(written_is_read),
-        TEST(refused_values),
+        TEST(million_keys),        TEST(alike),
+        TEST(nearly_alike),        TEST(unlike),
+        TEST(many_wanted),         TEST(written_bytes),
+        TEST(written_is_read),     TEST(refused_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

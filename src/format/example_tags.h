@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of tf.train.Example and of what is in it, for those who read them. */
+#ifndef LEAT_FORMAT_EXAMPLE_TAGS_H
+#define LEAT_FORMAT_EXAMPLE_TAGS_H
+
+#include "format/example.h"
+
+enum {
+    EXAMPLE_FEATURES = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES),
+    FEATURES_ENTRY = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES),
+    ENTRY_KEY = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES),
+    ENTRY_FEATURE = LEAT_WIRE_TAG(2, LEAT_WIRE_BYTES),
+    LIST_BYTES = LEAT_WIRE_TAG(1, LEAT_WIRE_BYTES), /* a value of bytes, or numbers packed */
+    LIST_FLOAT = LEAT_WIRE_TAG(1, LEAT_WIRE_FIXED32),
+    LIST_INT64 = LEAT_WIRE_TAG(1, LEAT_WIRE_VARINT),
+};
+
+#endif
