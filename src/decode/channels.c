@@ -53,6 +53,11 @@ void leat__channels_convert(uint8_t *dst, int dst_channels, const uint8_t *src, 
     }
 }
 
+void leat__channels_part(uint8_t *dst, size_t apart, const uint8_t *src, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < 3; c++) dst[c * apart + i] = src[3 * i + c];
+}
+
 static unsigned load_deep(const uint8_t *p) {
     uint16_t v;
     memcpy(&v, p, sizeof v);

@@ -33,6 +33,8 @@ typedef struct leat__codec_ops {
      * rows will hold from now on: no row above box->y, all rows from there on, columns that cover those of the box. */
     int (*region)(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken,
                   leat_error *err);
+    /* May be NULL. Before the first row, with 3 channels of u8: whether rows will be planes, so far apart. */
+    bool (*planes)(void *state, leat__decode_job *job, size_t apart);
     int (*rows)(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stride, int n_rows,
                 leat_error *err);
     /* complete: all rows were handed out, so the file's end is worth a look. Releases everything anyway. */
@@ -58,6 +60,8 @@ void leat__channels_convert(uint8_t *dst, int dst_channels, const uint8_t *src, 
 /* The same of u16 in the host's order, at any address. */
 void leat__channels_convert_deep(uint8_t *dst, int dst_channels, const uint8_t *src, int src_channels,
                                  size_t n);
+/* n RGB pixels to three planes that begin `apart` bytes after one another. */
+void leat__channels_part(uint8_t *dst, size_t apart, const uint8_t *src, size_t n);
 /* n bytes become n u16 in place, times 257: 255 becomes 65535. */
 void leat__channels_widen(uint8_t *row, size_t n);
 /* One opaque or transparent colour as dst_channels bytes. */

@@ -113,6 +113,10 @@ typedef struct leat__box {
  * byte for byte what cutting it out of the whole picture would give. What lies below it is not read, and what lies
  * above and beside it is decoded only as far as the codec must. */
 int leat__decode_region(leat__decoder *decoder, const leat__box *box, leat_error *err);
+/* After begin and region, before the first row: may rows of three channels of u8 come as planes, which begin `apart` bytes
+ * after one another, a multiple of 32 and no less than the width? Bytes between the planes may then be written. Where it
+ * says no, which is for all but JPEGs of our own decoder, rows are as always. */
+bool leat__decode_planes(leat__decoder *decoder, size_t apart);
 /* The next n_rows rows, in order, the first at dst. After a failure the picture's content is lost: further
  * calls fail in the same way, and so does end. */
 int leat__decode_rows(leat__decoder *decoder, uint8_t *dst, ptrdiff_t stride, int n_rows, leat_error *err);

@@ -57,6 +57,7 @@ typedef struct jpeg_state {
     bool boxed;    /* only wanted is asked for                 */
     int n_given;   /* rows                                     */
     uint8_t *line; /* one row of libjpeg-turbo's, after it took over */
+    size_t apart;  /* 0: channels of a pixel are neighbours    */
     /* what steps are to do */
     uint8_t *dst;
     ptrdiff_t stride;
@@ -293,6 +294,7 @@ static int header(void *state, leat__decode_job *job, leat_error *err) {
     s->cmyk = s->line = NULL;
     s->is_own = s->boxed = false;
     s->n_given = 0;
+    s->apart = 0;
     LEAT_TRY(guarded(s, header_step, err));
 
     if (s->jpeg.data_precision != 8)
@@ -332,10 +334,10 @@ static int begin(void *state, leat__decode_job *job, leat_error *err) {
 static int read_line(jpeg_state *s, uint8_t *dst, leat_error *err) {
     s->dst = s->line, s->stride = 0, s->n_rows = 1;
     LEAT_TRY(guarded(s, rows_step, err));
-    const size_t channels = (size_t)s->channels;
-    if (dst)
-        memcpy(dst, s->line + (size_t)(s->wanted.x - s->taken.x) * channels,
-               (size_t)s->wanted.width * channels);
+    const size_t channels = (size_t)s->channels, width = (size_t)s->wanted.width;
+    const uint8_t *part = s->line + (size_t)(s->wanted.x - s->taken.x) * channels;
+    if (dst && s->apart) leat__channels_part(dst, s->apart, part, width);
+    else if (dst) memcpy(dst, part, width * channels);
     return 0;
 }
 
@@ -399,6 +401,16 @@ static int region(void *state, leat__decode_job *job, const leat__box *box, leat
     return 0;
 }
 
+/* Only those of our own decoder, and of libjpeg-turbo after it. */
+static bool planes(void *state, leat__decode_job *job, size_t apart) {
+    jpeg_state *s = state;
+    (void)job;
+    if (!s->is_own) return false;
+    s->apart = apart;
+    leat__jpeg_own_planes(s->own, apart);
+    return true;
+}
+
 static int end(void *state, leat__decode_job *job, bool complete, leat_error *err) {
     jpeg_state *s = state;
     int rc = 0;
@@ -416,5 +428,6 @@ const leat__codec_ops leat__codec_jpeg = {.name = "jpeg",
                                           .header = header,
                                           .begin = begin,
                                           .region = region,
+                                          .planes = planes,
                                           .rows = rows,
                                           .end = end};

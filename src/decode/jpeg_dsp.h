@@ -63,6 +63,11 @@ typedef struct leat__jpeg_place { /* where a block goes                         
 #define LEAT_FN_JPEG_RGB(name) \
     void name(uint8_t *dst, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, size_t n)
 
+/* The same into planes that begin `apart` bytes after one another, a multiple of 32; each is written up to the next
+ * multiple of 32. */
+#define LEAT_FN_JPEG_RGB_PLANES(name) \
+    void name(uint8_t *dst, size_t apart, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, size_t n)
+
 typedef struct leat__jpeg_dsp {
     LEAT_FN_JPEG_IDCT((*idct));
     LEAT_FN_JPEG_UNSTUFF((*unstuff));
@@ -70,6 +75,7 @@ typedef struct leat__jpeg_dsp {
     LEAT_FN_JPEG_UP_H2V2((*up_h2v2));
     LEAT_FN_JPEG_UP_H1V2((*up_h1v2));
     LEAT_FN_JPEG_RGB((*rgb));
+    LEAT_FN_JPEG_RGB_PLANES((*rgb_planes));
 } leat__jpeg_dsp;
 
 /* Fills in the best versions for these LEAT_CPU_* flags. */

@@ -33,6 +33,7 @@ struct leat__jpeg_own {
     leat__jpeg_dsp dsp;
     leat__jpeg_head head;
     int channels;
+    size_t apart; /* 0: channels of a pixel are neighbours             */
     int n_planes; /* 1 if only luma is wanted                          */
     leat__box box;
     int next_row;         /* of the picture                                    */
@@ -141,6 +142,7 @@ bool leat__jpeg_own_begin(leat__jpeg_own *own, const struct jpeg_decompress_stru
                           leat__decode_job *job, int channels) {
     if (leat__jpeg_head_read(&own->head, jpeg)) return false;
     own->channels = channels;
+    own->apart = 0;
     own->n_planes = channels == 1 ? 1 : own->head.n_components;
     if (!build_tables(own) || !take_memory(own, job->arena)) return false;
     lay_out_units(own);
@@ -184,6 +186,10 @@ void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box) {
         own->mcu_x = LEAT_MIN(own->mcu_x, p->block_x / c->h);
         own->mcu_x_end = LEAT_MAX(own->mcu_x_end, (p->block_x_end + c->h - 1) / c->h);
     }
+}
+
+void leat__jpeg_own_planes(leat__jpeg_own *own, size_t apart) {
+    own->apart = apart;
 }
 
 /* ---------------------------------------------------------------------------------------------- MCUs */
@@ -328,6 +334,10 @@ static void write_row(leat__jpeg_own *own, uint8_t *dst, int y) {
     if (own->n_planes == 3) {
         cb = full_size(own, 1, y);
         cr = full_size(own, 2, y);
+    }
+    if (own->apart) {
+        own->dsp.rgb_planes(dst, own->apart, luma, cb, cr, n);
+        return;
     }
     own->dsp.rgb(own->channels == 3 ? dst : own->rgb, luma, cb, cr, n);
     if (own->channels == 4) leat__channels_convert(dst, 4, own->rgb, 3, n);

@@ -22,6 +22,8 @@ bool leat__jpeg_own_begin(leat__jpeg_own *own, const struct jpeg_decompress_stru
                           leat__decode_job *job, int channels);
 /* Before the first row: only this part. Rows are then exactly those of the box. */
 void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box);
+/* Before the first row, with 3 channels: rows are planes, see leat__decode_planes. */
+void leat__jpeg_own_planes(leat__jpeg_own *own, size_t apart);
 /* The next rows. *done tells how many were written, also when the rest could not be. */
 bool leat__jpeg_own_rows(leat__jpeg_own *own, uint8_t *dst, ptrdiff_t stride, int n_rows, int *done);
 /* After the last row that was wanted: what was noted on the way is worth keeping. */

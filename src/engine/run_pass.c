@@ -30,8 +30,12 @@ typedef struct decoding { /* rows on demand: decoded in bands, so that a picture
 /* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
 enum { BAND_ROWS = 16 };
 
+/* Of a plane, if rows are planes. */
+static size_t band_width(int width) {
+    return LEAT_ALIGN_UP((size_t)width, (size_t)LEAT_CACHE_LINE);
+}
 static size_t band_stride(int width, size_t pixel_bytes) {
-    return LEAT_ALIGN_UP((size_t)width * pixel_bytes, (size_t)LEAT_CACHE_LINE);
+    return band_width(width) * pixel_bytes;
 }
 static size_t band_bytes(int width, size_t pixel_bytes) {
     return band_stride(width, pixel_bytes) * BAND_ROWS + LEAT_DECODE_SKEW;
@@ -52,6 +56,14 @@ static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err
     }
     *out = d->band + (size_t)(y - d->band_begin) * d->stride;
     return 0;
+}
+
+static bool decode_planes(leat__rows *rows, size_t *apart) {
+    decoding *d = rows->user;
+    if (!leat__decode_planes(d->tools->decoder, band_width(rows->width))) return false;
+    *apart = band_width(rows->width);
+    d->band = d->tools->band.data; /* vectors are stored at even addresses */
+    return true;
 }
 
 /* ---------------------------------------------------------------------------------- rows with a border */
@@ -266,6 +278,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
                        .channels = info.channels,
                        .dtype = info.dtype,
                        .row = decode_row,
+                       .planes = decode_planes,
                        .user = &d};
     int rc;
     if (leat__buf_reserve(&tools->band, band_bytes(info.width, pixel))) {

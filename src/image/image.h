@@ -11,6 +11,9 @@ typedef struct leat__rows {
     /* Streams: rows are asked in ascending order, each at most once; rows in between may be left out. The
      * row stays valid until the next call. */
     int (*row)(struct leat__rows *rows, int y, const void **out, leat_error *err);
+    /* NULL, or before the first row: may rows of bytes come as planes, one channel after the other? Then it says how many
+     * bytes one begins after the other. */
+    bool (*planes)(struct leat__rows *rows, size_t *apart);
     void *user;
     /* A whole picture in memory: data is not NULL, row may be NULL, and y comes in any order. Bytes up to
      * 64 past a row's end may be read. */

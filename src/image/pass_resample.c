@@ -145,19 +145,57 @@ typedef struct pil_run {
     size_t in, out;         /* bytes of a source row and of a row of the output */
     size_t step;            /* from one row of the ring to the next             */
     int n_ring;
+    size_t apart;         /* not 0: rows come as planes, so far apart, and stay so in the ring */
+    leat__chain chain[3]; /* then: what the store does, channel by channel               */
 } pil_run;
+
+/* Planes all the way from the decoder to the batch: nothing is interleaved and nothing taken apart again. */
+static bool takes_planes(const leat__job *j, pil_run *r) {
+    const leat__pass *pass = j->pass;
+    const bool useful = pass->nchw && pass->dtype == LEAT_DTYPE_F32 && j->channels == 3 && !j->chunked;
+    if (!useful || !r->wide || !r->tall || !j->src->planes || !j->src->planes(j->src, &r->apart))
+        return false;
+    const leat__chain *all = leat__job_last_chain(j);
+    for (int c = 0; c < 3; c++) {
+        leat__chain *one = &r->chain[c];
+        one->n = all->n;
+        one->channels = 1;
+        for (int s = 0; s < all->n; s++)
+            for (int k = 0; k < LEAT_CHAIN_PERIOD + 4; k++) {
+                one->mul[s][k] = all->mul[s][c];
+                one->add[s][k] = all->add[s][c];
+            }
+    }
+    return true;
+}
+
+static void store_planes(const leat__job *j, const pil_run *r, int i, const uint8_t *row) {
+    const leat__pass *pass = j->pass;
+    const size_t width = (size_t)pass->width, y = (size_t)(pass->flip_y ? pass->height - 1 - i : i);
+    for (size_t c = 0; c < 3; c++)
+        j->dsp->from_u8((float *)(void *)j->dst + c * j->plane + y * width, row + c * width, width,
+                        &r->chain[c], pass->stream);
+}
 
 /* Source row y, multiplied and resampled as needed; *out is a place of the ring, or the source's own row. */
 static int pil_row(const leat__job *j, const pil_run *r, int y, const uint8_t **out) {
     const void *row;
     LEAT_TRY(leat__job_fetch(j, y, &row));
     uint8_t *place = j->scratch->ring.data + (size_t)(y % r->n_ring) * r->step;
+    const leat__taps *taps = &j->scratch->taps_x[j->pass->flip_x];
+    if (r->apart) {
+        for (size_t c = 0; c < 3; c++)
+            j->dsp->pil_h[1](place + c * (size_t)j->pass->width, (const uint8_t *)row + c * r->apart, taps,
+                             1);
+        *out = place;
+        return 0;
+    }
     if (r->alpha) {
         uint8_t *mixed = r->wide ? j->scratch->turned.data : place;
         j->dsp->alpha_multiply(mixed, row, (size_t)j->src->width, j->channels);
         row = mixed;
     }
-    if (r->wide) j->dsp->pil_h[j->k](place, row, &j->scratch->taps_x[j->pass->flip_x], j->channels);
+    if (r->wide) j->dsp->pil_h[j->k](place, row, taps, j->channels);
     else if (!r->alpha && j->src->data) place = NULL;
     else if (!r->alpha) memcpy(place, row, r->out);
     *out = place ? place : row;
@@ -185,9 +223,10 @@ int leat__job_run_pil(const leat__job *j) {
                  .in = (size_t)src->width * j->pixel_in,
                  .out = (size_t)pass->width * j->pixel_in,
                  .n_ring = 1};
+    const int lanes = j->dsp->lanes[takes_planes(j, &r) ? 1 : j->k];
     if (r.wide)
         LEAT_TRY(leat__taps_build(&scratch->taps_x[pass->flip_x], pass->resample, src->width, pass->width,
-                                  pass->flip_x, j->dsp->lanes[j->k], j->err));
+                                  pass->flip_x, lanes, j->err));
     if (r.tall) {
         LEAT_TRY(
             leat__taps_build(&scratch->taps_y, pass->resample, src->height, pass->height, false, 0, j->err));
@@ -213,7 +252,8 @@ int leat__job_run_pil(const leat__job *j) {
             LEAT_TRY(pil_row(j, &r, next, &flight[next % r.n_ring]));
         for (int t = 0; t < count; t++) taken[t] = flight[(first + t) % r.n_ring];
         j->dsp->pil_v(scratch->row.data, taken, y->coef + (size_t)i * (size_t)y->coef_step, count, r.out);
-        pil_finish(j, &r, i, scratch->row.data);
+        if (r.apart) store_planes(j, &r, i, scratch->row.data);
+        else pil_finish(j, &r, i, scratch->row.data);
     }
     return 0;
 }

@@ -97,6 +97,37 @@ static void fill_pil(leat__taps *taps, double *weight) {
     taps->n_pairs = (taps->max_taps + 1) / 2;
 }
 
+/* Where vector code has output o begin, so that all n_pairs pairs of pixels lie in the row. */
+static int first_pixel(const leat__taps *taps, int o) {
+    return LEAT_MIN(taps->lower[o], taps->n_in - 2 * taps->n_pairs);
+}
+
+/* False where pixels lie too far apart, or the row is shorter than a load. */
+static bool fill_pick(leat__taps *taps) {
+    enum { LOAD = 16 };
+    const int last = taps->n_in - LOAD - 2 * (taps->n_pairs - 1); /* where a load may begin */
+    if (last < 0) return false;
+    for (int q = 0; q < (taps->n_out + 7) / 8 * 2; q++) {
+        const int from = LEAT_MIN(4 * q, taps->n_out), n = LEAT_MIN(4, taps->n_out - from);
+        int begin = last;
+        for (int k = 0; k < n; k++) begin = LEAT_MIN(begin, first_pixel(taps, from + k));
+        taps->begin[q] = begin;
+        for (int k = 0; k < 4; k++) {
+            const int at = k < n ? first_pixel(taps, from + k) - begin : 0;
+            if (at > LOAD - 2) return false;
+            memcpy(taps->pick + LOAD * q + 4 * k, (const int8_t[4]){(int8_t)at, -1, (int8_t)(at + 1), -1}, 4);
+        }
+    }
+    return true;
+}
+
+/* Weight t of output o, counted from where vector code has it begin. */
+static int32_t weight_at(const leat__taps *taps, int o, int t) {
+    if (o >= taps->n_out) return 0;
+    if (taps->pick) t -= taps->lower[o] - first_pixel(taps, o);
+    return t >= 0 && t < taps->coef_step ? taps->coef[(size_t)o * (size_t)taps->coef_step + (size_t)t] : 0;
+}
+
 static void fill_split(leat__taps *taps) {
     const int per_group = 8 / taps->lanes;
     const int n_groups = (taps->n_out + per_group - 1) / per_group;
@@ -105,9 +136,7 @@ static void fill_split(leat__taps *taps) {
         for (int p = 0; p < taps->n_pairs; p++, out += 16)
             for (int k = 0; k < per_group; k++) {
                 const int o = g * per_group + k;
-                const int32_t *coef = taps->coef + (size_t)o * (size_t)taps->coef_step;
-                const int32_t a = o < taps->n_out ? coef[2 * p] : 0;
-                const int32_t b = o < taps->n_out && 2 * p + 1 < taps->coef_step ? coef[2 * p + 1] : 0;
+                const int32_t a = weight_at(taps, o, 2 * p), b = weight_at(taps, o, 2 * p + 1);
                 const int32_t mask = (1 << LEAT_PIL_SPLIT) - 1;
                 /* The high halves have the sign. */
                 const uint32_t hi = (uint16_t)(a >> LEAT_PIL_SPLIT) | (uint32_t)(b >> LEAT_PIL_SPLIT) << 16;
@@ -131,11 +160,13 @@ static int build_pil(leat__taps *taps, int lanes, leat_error *err) {
     const size_t n_out = (size_t)taps->n_out;
     const size_t step = (size_t)pil_taps_max(taps->method, taps->n_in, taps->n_out);
     const size_t groups = lanes ? n_out * (size_t)lanes / 8 + 1 : 0;
-    size_t used = 0, n_coef, n_split, lower, count, coef, split, weight;
+    const size_t n_begin = lanes == 1 ? 2 * groups : 0;
+    size_t used = 0, n_coef, n_split, lower, count, coef, split, weight, begin, pick;
     const bool fits =
         leat__mul_size(n_out, step, &n_coef) && leat__mul_size(groups, (step + 1) / 2 * 64, &n_split) &&
         take(&used, n_out, 4, &lower) && take(&used, n_out, 4, &count) && take(&used, n_coef, 4, &coef) &&
-        take(&used, step, 8, &weight) && take(&used, n_split, 1, &split);
+        take(&used, step, 8, &weight) && take(&used, n_split, 1, &split) && take(&used, n_begin, 4, &begin) &&
+        take(&used, n_begin, 16, &pick);
     if (!fits || !leat__buf_reserve(&taps->buf, used)) return leat__fail_memory(err, used, "a resize table");
     uint8_t *base = taps->buf.data;
     taps->coef_step = (int)step;
@@ -144,6 +175,11 @@ static int build_pil(leat__taps *taps, int lanes, leat_error *err) {
     taps->coef = (int32_t *)(void *)(base + coef);
     taps->lanes = lanes;
     fill_pil(taps, (double *)(void *)(base + weight));
+    if (lanes == 1) {
+        taps->begin = (int32_t *)(void *)(base + begin);
+        taps->pick = (int8_t *)(base + pick);
+        if (!fill_pick(taps)) taps->pick = NULL;
+    }
     if (lanes) {
         taps->split = (int16_t *)(void *)(base + split);
         fill_split(taps);

@@ -12,7 +12,11 @@
  * other PIL    lower, count, coef: count weights of 22 fractional bits from pixel lower on.
  *              split holds the same weights as halves, weight = hi * 2^11 + lo, for vector code: vectors
  *              of eight dwords, a dword being the weights of two neighbouring taps, hi then lo for each of
- *              n_pairs; dwords belong to outputs as the values of spread do. */
+ *              n_pairs; dwords belong to outputs as the values of spread do.
+ *              pick is for rows of one channel where each four outputs take their pixels from 16 neighbours: 16 bytes
+ *              for each four, which shuffle their first pairs out of the 16 bytes at begin; the second pairs lie two
+ *              bytes further, and so on. No such load leaves the row: where weights would reach beyond its end they
+ *              stand in split as if the output began earlier, with zeros in front. */
 #ifndef LEAT_IMAGE_TAPS_H
 #define LEAT_IMAGE_TAPS_H
 
@@ -76,7 +80,9 @@ typedef struct leat__taps { /* zeroed = empty                                   
     float *lerp;
     int32_t *coef;
     int16_t *split; /* 32-byte aligned; NULL if lanes is 0               */
-    float scale;    /* TF_AREA: source pixels for an output pixel        */
+    int32_t *begin;
+    int8_t *pick; /* 32-byte aligned; NULL if lanes is not 1 or pixels lie too far apart */
+    float scale;  /* TF_AREA: source pixels for an output pixel        */
     float *weight;
     float *spread; /* 32-byte aligned; NULL if lanes is 0               */
     leat__buf buf;

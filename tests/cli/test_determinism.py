@@ -54,6 +54,8 @@ def texts(data: Path) -> dict[str, str]:
                   " | options on_error=replace",
         "crops": f"folder '{data}/sound' | shuffle | decode | random_resized_crop 21 19 | {AUGMENT} | random_crop 16"
                  " | batch 5",
+        "planes": f"folder '{data}/sound' | shuffle | decode | random_resized_crop 37 45 | random_flip_left_right"
+                  " | normalize imagenet layout=nchw | batch 5",
         "records": f"tfrecord '{data}/packed/*.tfrecord' | shuffle | {raw} | {AUGMENT} | cast f16 scale=1/255 | batch 7",
         "stream": f"tfrecord '{data}/gz/*.tfrecord' | shuffle 10 | {raw} | {AUGMENT} | batch 7 drop_remainder=true",
         "synth": f"synth 100 20 20 | shuffle 33 | repeat 2 | skip 9 | shard 1/3 | {AUGMENT} | cast f32 | batch 8",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a JPEG, by our own decoder and by libjpeg-turbo: both must say the same of it and give the same rows. The
  * first byte chooses options, the next four a part of the picture, the rest is the file:
- *     bits 0-1  channels   bit 2  only a part   bits 3-4  rows per call */
+ *     bits 0-1  channels   bit 2  only a part   bits 3-4  rows per call   bit 5  our own decoder's rows as planes */
 #include "decode/decode.h"
 
 #include <stdlib.h>
@@ -16,6 +16,19 @@ typedef struct outcome {
     uint8_t *rows;
     size_t n;
 } outcome;
+
+/* n rows as planes, put together as pixels. */
+static int read_planes(leat__decoder *decoder, uint8_t *dst, size_t apart, int width, int n,
+                       leat_error *err) {
+    uint8_t *rows = malloc(3 * apart * (size_t)n);
+    if (!rows) abort();
+    const int rc = leat__decode_rows(decoder, rows, (ptrdiff_t)(3 * apart), n, err);
+    for (size_t i = 0; rc == 0 && i < (size_t)n * (size_t)width; i++)
+        for (size_t c = 0; c < 3; c++)
+            dst[3 * i + c] = rows[(3 * (i / (size_t)width) + c) * apart + i % (size_t)width];
+    free(rows);
+    return rc;
+}
 
 static outcome decode(leat__decoder *decoder, const uint8_t *head, const uint8_t *bytes, size_t n,
                       bool reference) {
@@ -40,9 +53,15 @@ static outcome decode(leat__decoder *decoder, const uint8_t *head, const uint8_t
     o.n = stride * (size_t)info.height;
     o.rows = calloc(o.n, 1);
     if (!o.rows) abort();
-    for (int y = 0; o.rc == 0 && y < info.height; y += step)
-        o.rc = leat__decode_rows(decoder, o.rows + (size_t)y * stride, (ptrdiff_t)stride,
-                                 LEAT_MIN(step, info.height - y), &o.err);
+    const size_t apart = LEAT_ALIGN_UP((size_t)info.width, (size_t)32);
+    const bool planes =
+        head[0] & 32 && !reference && info.channels == 3 && leat__decode_planes(decoder, apart);
+    for (int y = 0; o.rc == 0 && y < info.height; y += step) {
+        uint8_t *dst = o.rows + (size_t)y * stride;
+        const int n_rows = LEAT_MIN(step, info.height - y);
+        if (planes) o.rc = read_planes(decoder, dst, apart, info.width, n_rows, &o.err);
+        else o.rc = leat__decode_rows(decoder, dst, (ptrdiff_t)stride, n_rows, &o.err);
+    }
     leat_error err;
     const int rc = leat__decode_end(decoder, &err);
     if (o.rc == 0 && rc < 0) o.err = err;

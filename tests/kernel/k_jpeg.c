@@ -182,6 +182,34 @@ static void bench_rgb(const leat__image_dsp *unused, int arg, k_bench *bench) {
     for (k_bench_begin(bench, 6 * N); k_bench_go(bench);) isa.rgb(out, y, cb, cr, N);
 }
 
+static void check_rgb_planes(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int arg) {
+    (void)unused, (void)unused_too, (void)arg;
+    leat__jpeg_dsp c, isa;
+    tables(&c, &isa);
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        const size_t n = random_count(), apart = LEAT_ALIGN_UP(n, (size_t)32) + 32 * k_below(3);
+        const uint8_t *y = padded(0, n), *cb = padded(1, n), *cr = padded(2, n);
+        k_outputs(2 * apart + LEAT_ALIGN_UP(n, (size_t)32), k_below(64), &a, &b);
+        c.rgb_planes(a, apart, y, cb, cr, n);
+        isa.rgb_planes(b, apart, y, cb, cr, n);
+        for (size_t k = 0; k < 3; k++) /* what lies behind a plane up to a multiple of 32 is anybody's */
+            memcpy((uint8_t *)b + k * apart + n, (uint8_t *)a + k * apart + n,
+                   LEAT_ALIGN_UP(n, (size_t)32) - n);
+        k_compare(2 * apart + n, LEAT_ALIGN_UP(n, (size_t)32) - n, "%zu pixels, %zu apart", n, apart);
+    }
+}
+
+static void bench_rgb_planes(const leat__image_dsp *unused, int arg, k_bench *bench) {
+    enum { N = 500, APART = 512 };
+    (void)unused, (void)arg;
+    static uint8_t out[3 * APART];
+    leat__jpeg_dsp isa;
+    leat__jpeg_dsp_init(&isa, k_isa_flags());
+    const uint8_t *y = padded(0, N), *cb = padded(1, N), *cr = padded(2, N);
+    for (k_bench_begin(bench, 6 * N); k_bench_go(bench);) isa.rgb_planes(out, APART, y, cb, cr, N);
+}
+
 /* ---------------------------------------------------------------------------------------- unstuffing */
 
 /* In pieces of any size: all of them together, and where they end, must be the same. */
@@ -244,6 +272,7 @@ const k_case k_jpeg_cases[] = {
     {"jpeg_up_h2v2", H2V2, check_up, bench_up},
     {"jpeg_up_h1v2", H1V2, check_up, bench_up},
     {"jpeg_rgb", 0, check_rgb, bench_rgb},
+    {"jpeg_rgb_planes", 0, check_rgb_planes, bench_rgb_planes},
     {"jpeg_unstuff", 0, check_unstuff, bench_unstuff},
     {0},
 };

@@ -92,6 +92,7 @@ typedef struct feed {
     const picture *in;
     int last;
     int fail_at;
+    size_t apart; /* of planes          */
     uint8_t *row; /* the only valid one */
 } feed;
 
@@ -138,6 +139,28 @@ static void compare(const leat__pass *pass, const picture *in, int place, const 
     }
 }
 
+/* The same row as planes, which no one else follows at once. */
+static int next_planes(leat__rows *rows, int y, const void **out, leat_error *err) {
+    feed *f = rows->user;
+    const size_t width = (size_t)f->in->width, channels = (size_t)f->in->channels;
+    LEAT_TRY(next_row(rows, y, out, err));
+    uint8_t *apart = leat__alloc(LEAT_MEM_TOOL, f->apart * channels);
+    memset(apart, 0xee, f->apart * channels);
+    for (size_t x = 0; x < width; x++)
+        for (size_t c = 0; c < channels; c++) apart[c * f->apart + x] = f->row[x * channels + c];
+    leat__free(f->row);
+    *out = f->row = apart;
+    return 0;
+}
+
+static bool give_planes(leat__rows *rows, size_t *apart) {
+    feed *f = rows->user;
+    assert_true(f->last < 0 && rows->dtype == LEAT_DTYPE_U8);
+    rows->row = next_planes;
+    *apart = f->apart;
+    return true;
+}
+
 static void check_pass(leat__pass *pass, const picture *in) {
     leat_error err;
     const int place = (int)(random_u32() % 16) * 4;
@@ -148,13 +171,17 @@ static void check_pass(leat__pass *pass, const picture *in) {
         assert_int_equal(leat__pass_run(pass, &dsp[isa], &rows, got + GUARD + place, &scratch, &err), 0);
         compare(pass, in, place, isa ? "vector code" : "plain C");
     }
-    feed f = {.in = in, .last = -1, .fail_at = in->height};
-    leat__rows rows = rows_in_memory(in);
-    rows.data = NULL, rows.row = next_row, rows.user = &f;
-    memset(got, 0xa5, sizeof got);
-    assert_int_equal(leat__pass_run(pass, &dsp[1], &rows, got + GUARD + place, &scratch, &err), 0);
-    leat__free(f.row);
-    compare(pass, in, place, "rows as a stream");
+    for (int planes = 0; planes < 2; planes++) {
+        feed f = {.in = in, .last = -1, .fail_at = in->height, .apart = (size_t)in->width + random_u32() % 9};
+        leat__rows rows = rows_in_memory(in);
+        rows.data = NULL, rows.row = next_row, rows.user = &f;
+        if (planes) rows.planes = give_planes;
+        memset(got, 0xa5, sizeof got);
+        assert_int_equal(
+            leat__pass_run(pass, &dsp[random_u32() % 2], &rows, got + GUARD + place, &scratch, &err), 0);
+        leat__free(f.row);
+        compare(pass, in, place, planes ? "rows as planes" : "rows as a stream");
+    }
 }
 
 static void no_solve(leat__pass *pass, int i, const leat__stats *stats) {

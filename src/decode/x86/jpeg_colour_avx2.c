@@ -138,6 +138,15 @@ static LEAT_FN_JPEG_RGB(rgb_avx2) {
     memcpy(dst + 3 * i, tail, 3 * (n - i));
 }
 
+static LEAT_FN_JPEG_RGB_PLANES(rgb_planes_avx2) {
+    for (size_t i = 0; i < n; i += 32) {
+        const rgb32 p = to_rgb32(y + i, cb + i, cr + i);
+        store(dst + i, p.r);
+        store(dst + apart + i, p.g);
+        store(dst + 2 * apart + i, p.b);
+    }
+}
+
 /* ----------------------------------------------------------------------------------------- unstuffing */
 
 static LEAT_FN_JPEG_UNSTUFF(unstuff_avx2) {
@@ -182,5 +191,6 @@ void leat__jpeg_dsp_init_colour_avx2(leat__jpeg_dsp *dsp) {
     dsp->up_h2v2 = up_h2v2_avx2;
     dsp->up_h1v2 = up_h1v2_avx2;
     dsp->rgb = rgb_avx2;
+    dsp->rgb_planes = rgb_planes_avx2;
     dsp->unstuff = unstuff_avx2;
 }

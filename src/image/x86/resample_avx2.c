@@ -210,8 +210,31 @@ static LEAT_FN_PIL_H(pil_h_rgba_avx2) {
     pil_h_wide(dst, src, taps, 4);
 }
 
-static LEAT_FN_PIL_H(pil_h_gray_avx2) {
-    (void)channels;
+LEAT_INLINE void store_eight(uint8_t *dst, __m256i sum) {
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    _mm_storel_epi64((__m128i *)(void *)dst, _mm_packus_epi16(words, words));
+}
+
+/* Eight outputs at a time, all of them: the table keeps loads inside the row, and dst is padded. */
+LEAT_INLINE void pil_h_near(uint8_t *dst, const uint8_t *src, const leat__taps *taps, int n_pairs) {
+    const __m256i *split = (const __m256i *)(const void *)taps->split;
+    const __m256i *pick = (const __m256i *)(const void *)taps->pick;
+    const int32_t *begin = taps->begin;
+    for (int i = 0; i < taps->n_out; i += 8, begin += 2, pick++) {
+        const uint8_t *a = src + begin[0], *b = src + begin[1];
+        __m256i hi = _mm256_setzero_si256(), lo = hi;
+        LEAT_UNROLL
+        for (int p = 0; p < n_pairs; p++, split += 2) {
+            const __m256i x = _mm256_shuffle_epi8(load_two(a + 2 * p, b + 2 * p), *pick);
+            hi = _mm256_add_epi32(hi, _mm256_madd_epi16(x, split[0]));
+            lo = _mm256_add_epi32(lo, _mm256_madd_epi16(x, split[1]));
+        }
+        store_eight(dst + i, pil_join(hi, lo));
+    }
+}
+
+/* Pixels that lie further apart are gathered. */
+static void pil_h_far(uint8_t *dst, const uint8_t *src, const leat__taps *taps) {
     const __m256i pick_a =
         both_lanes(_mm_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1));
     const __m256i pick_b =
@@ -239,23 +262,47 @@ static LEAT_FN_PIL_H(pil_h_gray_avx2) {
             }
             at = _mm256_add_epi32(at, _mm256_set1_epi32(4));
         }
-        const __m256i sum = pil_join(hi, lo);
-        const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
-        _mm_storel_epi64((__m128i *)(void *)(dst + i), _mm_packus_epi16(words, words));
+        store_eight(dst + i, pil_join(hi, lo));
     }
     for (; i < taps->n_out; i++) leat__pil_pixel(dst + i, src, taps, i, 1);
 }
 
+static LEAT_FN_PIL_H(pil_h_gray_avx2) {
+    (void)channels;
+    if (!taps->pick) {
+        pil_h_far(dst, src, taps);
+        return;
+    }
+    switch (taps->n_pairs) {
+    case 1: pil_h_near(dst, src, taps, 1); break;
+    case 2: pil_h_near(dst, src, taps, 2); break;
+    case 3: pil_h_near(dst, src, taps, 3); break;
+    default: pil_h_near(dst, src, taps, taps->n_pairs);
+    }
+}
+
+/* The weights of two rows each, as halves: made once for all columns. */
+enum { PIL_ROWS_MAX = 128 }; /* a picture of more than 60 times the height has more */
+typedef struct pil_weights {
+    int32_t hi[PIL_ROWS_MAX / 2], lo[PIL_ROWS_MAX / 2];
+} pil_weights;
+
+LEAT_INLINE void pil_weigh(pil_weights *w, const int32_t *coef, int n_taps) {
+    const int32_t mask = (1 << LEAT_PIL_SPLIT) - 1;
+    for (int t = 0; t < n_taps; t += 2) {
+        const int32_t k = coef[t], l = t + 1 < n_taps ? coef[t + 1] : 0;
+        w->hi[t / 2] = (int32_t)((uint16_t)(k >> LEAT_PIL_SPLIT) | (uint32_t)(l >> LEAT_PIL_SPLIT) << 16);
+        w->lo[t / 2] = (k & mask) | (l & mask) << 16;
+    }
+}
+
 /* 32 columns. Unpacking and packing both work inside lanes, so the order comes back by itself. */
-LEAT_INLINE __m256i pil_columns(const uint8_t *const *rows, const int32_t *coef, int n_taps, size_t i) {
+LEAT_INLINE __m256i pil_columns(const uint8_t *const *rows, const pil_weights *w, int n_taps, size_t i) {
     const __m256i zero = _mm256_setzero_si256();
     __m256i hi[4] = {zero, zero, zero, zero}, lo[4] = {zero, zero, zero, zero};
     for (int t = 0; t < n_taps; t += 2) {
         const bool two = t + 1 < n_taps;
-        const int32_t k = coef[t], l = two ? coef[t + 1] : 0, mask = (1 << LEAT_PIL_SPLIT) - 1;
-        const uint32_t hi_pair = (uint16_t)(k >> LEAT_PIL_SPLIT) | (uint32_t)(l >> LEAT_PIL_SPLIT) << 16;
-        const __m256i khi = _mm256_set1_epi32((int)hi_pair);
-        const __m256i klo = _mm256_set1_epi32((k & mask) | (l & mask) << 16);
+        const __m256i khi = _mm256_set1_epi32(w->hi[t / 2]), klo = _mm256_set1_epi32(w->lo[t / 2]);
         const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(rows[t] + i));
         const __m256i b = two ? _mm256_loadu_si256((const __m256i *)(const void *)(rows[t + 1] + i)) : zero;
         const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpackhi_epi8(a, b);
@@ -272,17 +319,21 @@ LEAT_INLINE __m256i pil_columns(const uint8_t *const *rows, const int32_t *coef,
     return _mm256_packus_epi16(low, high);
 }
 
+LEAT_INLINE void pil_rows(uint8_t *dst, const uint8_t *const *rows, const int32_t *coef, int n_taps,
+                          size_t n) {
+    pil_weights w;
+    pil_weigh(&w, coef, n_taps);
+    for (size_t i = 0; i + 32 <= n; i += 32)
+        _mm256_storeu_si256((__m256i *)(void *)(dst + i), pil_columns(rows, &w, n_taps, i));
+    if (n % 32) /* the last columns once more, from the end */
+        _mm256_storeu_si256((__m256i *)(void *)(dst + n - 32), pil_columns(rows, &w, n_taps, n - 32));
+}
+
 static LEAT_FN_PIL_V(pil_v_avx2) {
-    size_t i = 0;
-    for (; i + 32 <= n; i += 32)
-        _mm256_storeu_si256((__m256i *)(void *)(dst + i), pil_columns(rows, coef, n_taps, i));
-    if (i == n) return;
-    if (n >= 32) { /* the last columns once more, from the end */
-        i = n - 32;
-        _mm256_storeu_si256((__m256i *)(void *)(dst + i), pil_columns(rows, coef, n_taps, i));
-        return;
-    }
-    for (; i < n; i++) dst[i] = leat__pil_column(rows, coef, n_taps, i);
+    if (n < 32 || n_taps > PIL_ROWS_MAX)
+        for (size_t i = 0; i < n; i++) dst[i] = leat__pil_column(rows, coef, n_taps, i);
+    else if (n_taps == 2) pil_rows(dst, rows, coef, 2, n);
+    else pil_rows(dst, rows, coef, n_taps, n);
 }
 
 /* --------------------------------------------------------------------------- weighted sums of floats */
