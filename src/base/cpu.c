@@ -17,10 +17,11 @@ static void detect(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) flags |= LEAT_CPU_SSE42;
-    /* Every processor with AVX2 has F16C; a virtual one may hide it. Clang 14 does not know its name. */
+    /* Every processor with AVX2 has F16C and BMI; a virtual one may hide them. Clang 14 does not know the first's name. */
     unsigned a, b, c = 0, d;
     const bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
-    if (__builtin_cpu_supports("avx2") && f16c) flags |= LEAT_CPU_AVX2;
+    const bool bmi = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    if (__builtin_cpu_supports("avx2") && f16c && bmi) flags |= LEAT_CPU_AVX2;
     /* AVX2 is only supported where the system keeps its registers, so asking for both asks for that too. */
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq")) flags |= LEAT_CPU_VPCLMUL;
 #endif

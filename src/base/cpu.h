@@ -7,7 +7,7 @@
 
 enum {
     LEAT_CPU_SSE42 = 1,   /* SSE 4.2 and PCLMUL: checksums                           */
-    LEAT_CPU_AVX2 = 2,    /* AVX2 and F16C: image kernels                            */
+    LEAT_CPU_AVX2 = 2,    /* AVX2, F16C, BMI1 and BMI2: image kernels, JPEG          */
     LEAT_CPU_VPCLMUL = 4, /* VPCLMULQDQ on AVX2's registers: checksums, beside SSE42 */
 };
 

@@ -31,11 +31,13 @@ void leat__jpeg_dsp_init_unstuff_c(leat__jpeg_dsp *dsp) {
 }
 
 void leat__jpeg_dsp_init(leat__jpeg_dsp *dsp, unsigned cpu_flags) {
+    leat__jpeg_dsp_init_blocks_c(dsp);
     leat__jpeg_dsp_init_idct_c(dsp);
     leat__jpeg_dsp_init_colour_c(dsp);
     leat__jpeg_dsp_init_unstuff_c(dsp);
 #if defined(__x86_64__)
     if (cpu_flags & LEAT_CPU_AVX2) {
+        leat__jpeg_dsp_init_blocks_avx2(dsp);
         leat__jpeg_dsp_init_idct_avx2(dsp);
         leat__jpeg_dsp_init_colour_avx2(dsp);
     }

@@ -68,7 +68,16 @@ typedef struct leat__jpeg_place { /* where a block goes                         
 #define LEAT_FN_JPEG_RGB_PLANES(name) \
     void name(uint8_t *dst, size_t apart, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, size_t n)
 
+/* Blocks [from, to) of a scan, of which block 0 begins an MCU: see leat__jpeg_scan_read and _skip. They stop early where
+ * the window ends, and return how far they came. */
+struct leat__jpeg_scan;
+#define LEAT_FN_JPEG_READ(name) \
+    int name(struct leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last, int from, int to)
+#define LEAT_FN_JPEG_SKIP(name) int64_t name(struct leat__jpeg_scan *scan, int64_t from, int64_t to)
+
 typedef struct leat__jpeg_dsp {
+    LEAT_FN_JPEG_READ((*read));
+    LEAT_FN_JPEG_SKIP((*skip));
     LEAT_FN_JPEG_IDCT((*idct));
     LEAT_FN_JPEG_UNSTUFF((*unstuff));
     LEAT_FN_JPEG_UP_H2V1((*up_h2v1));
@@ -80,6 +89,7 @@ typedef struct leat__jpeg_dsp {
 
 /* Fills in the best versions for these LEAT_CPU_* flags. */
 void leat__jpeg_dsp_init(leat__jpeg_dsp *dsp, unsigned cpu_flags);
+void leat__jpeg_dsp_init_blocks_c(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_idct_c(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_colour_c(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_unstuff_c(leat__jpeg_dsp *dsp);

@@ -92,10 +92,10 @@ static int fill_pairs(leat__jpeg_ac_table *table, int x, symbol s) {
     const int value = value_of(x >> left & ((1 << s.size) - 1), s.size);
     for (int i = 0; i < n; i++) {
         const symbol next = symbol_of(table->code.look[i << length & MASK]);
-        table->pair[x + i] =
-            next.length && next.length <= left
-                ? pair_entry(length + next.length + next.size, s.step, s.step + next.step, value, next.size)
-                : alone;
+        table->pair[x + i] = next.length && next.length <= left
+                                 ? LEAT_JPEG_TWO | pair_entry(length + next.length + next.size, s.step,
+                                                              s.step + next.step, value, next.size)
+                                 : alone;
     }
     return n;
 }

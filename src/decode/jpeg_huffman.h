@@ -32,6 +32,7 @@ typedef struct leat__jpeg_dc_table {
  *         bits  8-15  step to a coefficient that lies in the ten bits as a whole
  *         bits 16-23  step to the next one, of which the code lies there but perhaps not all value bits; 128 more when
  *                     it is not a coefficient but the end of the block
+ *         bit  24     set when there are two
  *         bits 32-47  value of the first
  *         bits 48-63  mask of the second's value bits
  *         If only one code fits, both steps are its step, and the value is the second's.
@@ -46,6 +47,7 @@ typedef struct leat__jpeg_ac_table {
 } leat__jpeg_ac_table;
 
 #define LEAT_JPEG_BLOCK_END 128
+#define LEAT_JPEG_TWO ((uint64_t)1 << 24)
 
 /* False when the code is none (too many symbols, more codes than bits allow) or has symbols that a regular file does not
  * need. A table that was built from the same code before is left as it is. */

@@ -2,7 +2,8 @@
 /* Kernels of the JPEG decoder. They have a table of their own, and their rows are padded on both sides. */
 #include "kernel/harness.h"
 
-#include "decode/jpeg_dsp.h"
+#include "decode/jpeg_huffman.h"
+#include "decode/jpeg_scan.h"
 
 enum { BLOCKS = 12 };
 
@@ -20,6 +21,109 @@ static uint8_t *padded(int slot, size_t n) {
 
 static size_t random_count(void) {
     return 1 + k_below(k_below(4) ? 80 : 700);
+}
+
+/* ------------------------------------------------------------------------------------------- blocks */
+
+enum { N_BLOCKS = 24 };
+
+/* A code of all symbols that blocks may have; short codes are for those that come first. */
+static void random_code(uint8_t counts[17], uint8_t symbols[256], int size_max, int run_max) {
+    int n = 0;
+    for (int run = 0; run <= run_max; run++)
+        for (int size = 0; size <= size_max; size++) symbols[n++] = (uint8_t)(run << 4 | size);
+    for (int i = 0; i < n; i++) {
+        const size_t k = k_below((size_t)n);
+        const uint8_t kept = symbols[i];
+        symbols[i] = symbols[k];
+        symbols[k] = kept;
+    }
+    memset(counts, 0, 17);
+    for (int length = 1, left = n, room = 2; length <= 16; length++, room *= 2) { /* codes that are free */
+        const int most = length == 16 ? left : (int)k_below((size_t)(room / 3) + 1);
+        counts[length] = (uint8_t)LEAT_MIN(most, left);
+        left -= counts[length];
+        room -= counts[length];
+    }
+}
+
+/* A scan of noise in front of each of them. */
+static void begin_noise(leat__jpeg_scan scan[2], const leat__jpeg_dc_table *dc,
+                        const leat__jpeg_ac_table *ac) {
+    leat__jpeg_scan *s = &scan[0];
+    memset(s, 0, sizeof *s);
+    s->n_units = 3;
+    for (int u = 0; u < 3; u++)
+        s->unit[u] = (leat__jpeg_unit){.component = u, .wanted = u < 2 || k_below(2), .dc = dc, .ac = ac};
+    k_fill(s->window, sizeof s->window);
+    s->reader.next = s->window + LEAT_JPEG_HISTORY;
+    s->end = s->window + 1024 + k_below(LEAT_JPEG_WINDOW - 1024);
+    s->limit = s->end - LEAT_JPEG_BLOCK_BYTES;
+    scan[1] = scan[0];
+    scan[1].reader.next = scan[1].window + LEAT_JPEG_HISTORY;
+    scan[1].limit = scan[1].window + (s->limit - s->window);
+}
+
+static void check_blocks(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int skip) {
+    (void)unused, (void)unused_too;
+    static leat__jpeg_dc_table dc;
+    static leat__jpeg_ac_table ac;
+    static leat__jpeg_scan scan[2];
+    const leat__jpeg_dsp *dsp[2];
+    leat__jpeg_dsp c, isa;
+    tables(&c, &isa);
+    dsp[0] = &c, dsp[1] = &isa;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        uint8_t counts[17], symbols[256];
+        random_code(counts, symbols, LEAT_JPEG_DC_SIZE_MAX, 0);
+        bool built = leat__jpeg_dc_build(&dc, counts, symbols);
+        random_code(counts, symbols, LEAT_JPEG_AC_SIZE_MAX, 15);
+        built &= leat__jpeg_ac_build(&ac, counts, symbols);
+        leat__jpeg_ac_build_skip(&ac);
+        begin_noise(scan, &dc, &ac);
+        void *out[2];
+        const size_t bytes = (64 * (N_BLOCKS + 1)) * sizeof(int16_t) + N_BLOCKS + sizeof(int64_t[5]);
+        k_outputs(bytes, 0, &out[0], &out[1]);
+        for (int i = 0; i < 2; i++) { /* coefficients, last ones, and where the reader stands */
+            int16_t *blocks = out[i];
+            uint8_t *last = (uint8_t *)(blocks + 64 * (N_BLOCKS + 1));
+            memset(out[i], 0, bytes);
+            int64_t state[5];
+            if (skip) state[0] = dsp[i]->skip(&scan[i], 1, N_BLOCKS);
+            else state[0] = dsp[i]->read(&scan[i], blocks, last, 1, N_BLOCKS);
+            state[1] = (int64_t)scan[i].bad + (built ? 0 : 2 + i); /* then they differ */
+            state[2] = scan[i].reader.next - scan[i].window;
+            state[3] = scan[i].reader.count;
+            state[4] = scan[i].prediction[0] + scan[i].prediction[1] + scan[i].prediction[2];
+            memcpy(last + N_BLOCKS, state, sizeof state);
+        }
+        k_compare(bytes, 0, "built %d", built);
+    }
+}
+
+/* Noise as blocks of which nobody knows how long they are. */
+static void bench_blocks(const leat__image_dsp *unused, int skip, k_bench *bench) {
+    (void)unused;
+    static leat__jpeg_dc_table dc;
+    static leat__jpeg_ac_table ac;
+    static leat__jpeg_scan scan[2];
+    static int16_t blocks[64 * (N_BLOCKS + 1)];
+    static uint8_t last[N_BLOCKS];
+    leat__jpeg_dsp isa;
+    uint8_t counts[17], symbols[256];
+    leat__jpeg_dsp_init(&isa, k_isa_flags());
+    random_code(counts, symbols, LEAT_JPEG_DC_SIZE_MAX, 0);
+    leat__jpeg_dc_build(&dc, counts, symbols);
+    random_code(counts, symbols, LEAT_JPEG_AC_SIZE_MAX, 15);
+    leat__jpeg_ac_build(&ac, counts, symbols);
+    leat__jpeg_ac_build_skip(&ac);
+    begin_noise(scan, &dc, &ac);
+    const leat__jpeg_bits begin = scan[0].reader;
+    for (k_bench_begin(bench, sizeof blocks); k_bench_go(bench);) {
+        scan[0].reader = begin;
+        if (skip) isa.skip(&scan[0], 0, N_BLOCKS);
+        else isa.read(&scan[0], blocks, last, 0, N_BLOCKS);
+    }
 }
 
 /* --------------------------------------------------------------------------------------------- IDCT */
@@ -265,6 +369,8 @@ static void bench_unstuff(const leat__image_dsp *unused, int arg, k_bench *bench
 }
 
 const k_case k_jpeg_cases[] = {
+    {"jpeg_read", 0, check_blocks, bench_blocks},
+    {"jpeg_skip", 1, check_blocks, bench_blocks},
     {"jpeg_idct_flat", 0, check_idct, bench_idct},
     {"jpeg_idct_half", LEAT_JPEG_HALF, check_idct, bench_idct},
     {"jpeg_idct_full", 63, check_idct, bench_idct},

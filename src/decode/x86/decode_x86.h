@@ -5,6 +5,7 @@
 
 #include "decode/jpeg_dsp.h"
 
+void leat__jpeg_dsp_init_blocks_avx2(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_idct_avx2(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_colour_avx2(leat__jpeg_dsp *dsp);
 
