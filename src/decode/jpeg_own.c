@@ -204,15 +204,19 @@ static void find_places(leat__jpeg_own *own, int mcu_x, int n) {
             const int y = own->mcu_row * c->v + k / c->h, x = mcu_x * c->h + k % c->h - p->block_x;
             const int width = p->block_x_end - p->block_x;
             const bool wanted = i < own->n_planes && y >= p->block_y && y < p->block_y_end;
-            uint8_t *row = wanted ? own->samples[i] + (size_t)(8 * y & p->row_mask) * p->stride : NULL;
-            for (int m = 0; m < n; m++) {
-                const int at = x + m * c->h;
-                own->places[m * n_units + u] =
-                    (leat__jpeg_place){.dst = wanted && at >= 0 && at < width ? row + 8 * at : NULL,
-                                       .stride = p->stride,
-                                       .quant = &own->quant[i],
-                                       .last = own->last[m * n_units + u]};
-            }
+            /* MCUs [from, to) have this block inside of the part. */
+            const int from = wanted ? LEAT_CLAMP((c->h - 1 - x) / c->h, 0, n) : n;
+            const int to = LEAT_CLAMP((width - x + c->h - 1) / c->h, from, n);
+            leat__jpeg_place *place = own->places + u;
+            const uint8_t *last = own->last + u;
+            for (int m = 0; m < from; m++) place[m * n_units].dst = NULL;
+            for (int m = to; m < n; m++) place[m * n_units].dst = NULL;
+            if (from == to) continue;
+            uint8_t *dst =
+                own->samples[i] + (size_t)(8 * y & p->row_mask) * p->stride + 8 * (x + from * c->h);
+            for (int m = from; m < to; m++, dst += 8 * c->h)
+                place[m * n_units] = (leat__jpeg_place){
+                    .dst = dst, .stride = p->stride, .quant = &own->quant[i], .last = last[m * n_units]};
         }
     }
 }

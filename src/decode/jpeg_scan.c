@@ -23,9 +23,9 @@ static void begin_segment(leat__jpeg_scan *scan) {
 /* The mark to the byte that holds the next bit. Each 0xff in the window has lost a zero. */
 static void move_mark(leat__jpeg_scan *scan) {
     const uint8_t *const to = scan->reader.next - (scan->reader.count + 7) / 8;
-    size_t stuffed = 0;
-    for (const uint8_t *p = scan->mark; p < to; p++) stuffed += *p == 0xff;
-    scan->mark_at += (size_t)(to - scan->mark) + stuffed;
+    scan->mark_at += (uint64_t)(to - scan->mark);
+    for (const uint8_t *p = scan->mark; p < to && (p = memchr(p, 0xff, (size_t)(to - p))); p++)
+        scan->mark_at++;
     scan->mark = to;
 }
 

@@ -32,6 +32,10 @@ typedef struct leat__chain {
 #define LEAT_FN_TF_H_U8(name) void name(float *dst, const uint8_t *src, const leat__taps *taps, int channels)
 #define LEAT_FN_TF_H_F32(name) void name(float *dst, const float *src, const leat__taps *taps, int channels)
 #define LEAT_FN_PIL_H(name) void name(uint8_t *dst, const uint8_t *src, const leat__taps *taps, int channels)
+/* Three rows of one channel, which begin so many bytes after one another; taps have the lanes of one channel. Each row of
+ * dst is written up to the next multiple of 8. */
+#define LEAT_FN_PIL_H_PLANES(name) \
+    void name(uint8_t *dst, size_t dst_apart, const uint8_t *src, size_t src_apart, const leat__taps *taps)
 #define LEAT_FN_NEAREST(name) \
     void name(void *dst, const void *src, const leat__taps *taps, size_t pixel_bytes)
 /* Weighted sums of pixels, tap after tap, all max_taps of them; dst is padded. */
@@ -137,6 +141,7 @@ typedef struct leat__image_dsp {
     LEAT_FN_TF_H_U8((*tf_h_u8[5]));
     LEAT_FN_TF_H_F32((*tf_h_f32));
     LEAT_FN_PIL_H((*pil_h[5]));
+    LEAT_FN_PIL_H_PLANES((*pil_h_planes));
     LEAT_FN_SUM_H((*sum_h[5]));
     int lanes[5]; /* what leat__taps_build must lay out for pil_h and sum_h */
     LEAT_FN_PIL_V((*pil_v));

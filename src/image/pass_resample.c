@@ -146,7 +146,8 @@ typedef struct pil_run {
     size_t step;            /* from one row of the ring to the next             */
     int n_ring;
     size_t apart;         /* not 0: rows come as planes, so far apart, and stay so in the ring */
-    leat__chain chain[3]; /* then: what the store does, channel by channel               */
+    size_t plane;         /* there they are so far apart                                       */
+    leat__chain chain[3]; /* what the store then does, channel by channel                      */
 } pil_run;
 
 /* Planes all the way from the decoder to the batch: nothing is interleaved and nothing taken apart again. */
@@ -173,7 +174,7 @@ static void store_planes(const leat__job *j, const pil_run *r, int i, const uint
     const leat__pass *pass = j->pass;
     const size_t width = (size_t)pass->width, y = (size_t)(pass->flip_y ? pass->height - 1 - i : i);
     for (size_t c = 0; c < 3; c++)
-        j->dsp->from_u8((float *)(void *)j->dst + c * j->plane + y * width, row + c * width, width,
+        j->dsp->from_u8((float *)(void *)j->dst + c * j->plane + y * width, row + c * r->plane, width,
                         &r->chain[c], pass->stream);
 }
 
@@ -184,9 +185,7 @@ static int pil_row(const leat__job *j, const pil_run *r, int y, const uint8_t **
     uint8_t *place = j->scratch->ring.data + (size_t)(y % r->n_ring) * r->step;
     const leat__taps *taps = &j->scratch->taps_x[j->pass->flip_x];
     if (r->apart) {
-        for (size_t c = 0; c < 3; c++)
-            j->dsp->pil_h[1](place + c * (size_t)j->pass->width, (const uint8_t *)row + c * r->apart, taps,
-                             1);
+        j->dsp->pil_h_planes(place, r->plane, row, r->apart, taps);
         *out = place;
         return 0;
     }
@@ -222,7 +221,9 @@ int leat__job_run_pil(const leat__job *j) {
                  .alpha = j->channels == 2 || j->channels == 4,
                  .in = (size_t)src->width * j->pixel_in,
                  .out = (size_t)pass->width * j->pixel_in,
+                 .plane = LEAT_ALIGN_UP((size_t)pass->width, (size_t)8),
                  .n_ring = 1};
+    const size_t room = r.plane * j->pixel_in; /* of a row of the output, in either form */
     const int lanes = j->dsp->lanes[takes_planes(j, &r) ? 1 : j->k];
     if (r.wide)
         LEAT_TRY(leat__taps_build(&scratch->taps_x[pass->flip_x], pass->resample, src->width, pass->width,
@@ -232,10 +233,10 @@ int leat__job_run_pil(const leat__job *j) {
             leat__taps_build(&scratch->taps_y, pass->resample, src->height, pass->height, false, 0, j->err));
         r.n_ring = y->max_taps;
     }
-    r.step = LEAT_ALIGN_UP(r.out + LEAT_ROW_PAD, LEAT_CACHE_LINE);
+    r.step = LEAT_ALIGN_UP(room + LEAT_ROW_PAD, LEAT_CACHE_LINE);
     LEAT_TRY(leat__job_reserve(j, &scratch->ring, (size_t)r.n_ring, r.step));
-    LEAT_TRY(leat__job_reserve(j, &scratch->row, r.out, 1));
-    LEAT_TRY(leat__job_reserve(j, &scratch->turned, LEAT_MAX(r.in, r.out), 1));
+    LEAT_TRY(leat__job_reserve(j, &scratch->row, room, 1));
+    LEAT_TRY(leat__job_reserve(j, &scratch->turned, LEAT_MAX(r.in, room), 1));
     /* Addresses of the rows in flight, by y % n_ring, and then those of one output in order. */
     LEAT_TRY(leat__job_reserve(j, &scratch->taken, 2 * (size_t)r.n_ring, sizeof(uint8_t *)));
     const uint8_t **flight = (const uint8_t **)(void *)scratch->taken.data;
@@ -251,7 +252,8 @@ int leat__job_run_pil(const leat__job *j) {
         for (next = LEAT_MAX(next, first); next < first + count; next++)
             LEAT_TRY(pil_row(j, &r, next, &flight[next % r.n_ring]));
         for (int t = 0; t < count; t++) taken[t] = flight[(first + t) % r.n_ring];
-        j->dsp->pil_v(scratch->row.data, taken, y->coef + (size_t)i * (size_t)y->coef_step, count, r.out);
+        j->dsp->pil_v(scratch->row.data, taken, y->coef + (size_t)i * (size_t)y->coef_step, count,
+                      r.apart ? room : r.out);
         if (r.apart) store_planes(j, &r, i, scratch->row.data);
         else pil_finish(j, &r, i, scratch->row.data);
     }

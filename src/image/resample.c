@@ -18,6 +18,12 @@ static LEAT_FN_PIL_H(pil_h_c) {
     for (int i = 0; i < taps->n_out; i++, dst += channels) leat__pil_pixel(dst, src, taps, i, channels);
 }
 
+static LEAT_FN_PIL_H_PLANES(pil_h_planes_c) {
+    for (int i = 0; i < taps->n_out; i++)
+        for (size_t c = 0; c < 3; c++)
+            leat__pil_pixel(dst + c * dst_apart + i, src + c * src_apart, taps, i, 1);
+}
+
 static LEAT_FN_PIL_V(pil_v_c) {
     for (size_t i = 0; i < n; i++) dst[i] = leat__pil_column(rows, coef, n_taps, i);
 }
@@ -65,6 +71,7 @@ void leat__image_dsp_init_resample_c(leat__image_dsp *dsp) {
         dsp->lanes[k] = 0;
     }
     dsp->tf_h_f32 = tf_h_f32_c;
+    dsp->pil_h_planes = pil_h_planes_c;
     dsp->pil_v = pil_v_c;
     dsp->sum_v_u8 = sum_v_u8_c;
     dsp->sum_v_f32 = sum_v_f32_c;

@@ -121,31 +121,33 @@ static bool fill_pick(leat__taps *taps) {
     return true;
 }
 
-/* Weight t of output o, counted from where vector code has it begin. */
-static int32_t weight_at(const leat__taps *taps, int o, int t) {
-    if (o >= taps->n_out) return 0;
-    if (taps->pick) t -= taps->lower[o] - first_pixel(taps, o);
-    return t >= 0 && t < taps->coef_step ? taps->coef[(size_t)o * (size_t)taps->coef_step + (size_t)t] : 0;
+/* Of n weights the t-th, or 0. */
+static int32_t weight_at(const int32_t *coef, int n, int t) {
+    return t >= 0 && t < n ? coef[t] : 0;
 }
 
 static void fill_split(leat__taps *taps) {
-    const int per_group = 8 / taps->lanes;
-    const int n_groups = (taps->n_out + per_group - 1) / per_group;
-    uint32_t *out = (uint32_t *)(void *)taps->split;
-    for (int g = 0; g < n_groups; g++)
-        for (int p = 0; p < taps->n_pairs; p++, out += 16)
-            for (int k = 0; k < per_group; k++) {
-                const int o = g * per_group + k;
-                const int32_t a = weight_at(taps, o, 2 * p), b = weight_at(taps, o, 2 * p + 1);
-                const int32_t mask = (1 << LEAT_PIL_SPLIT) - 1;
-                /* The high halves have the sign. */
-                const uint32_t hi = (uint16_t)(a >> LEAT_PIL_SPLIT) | (uint32_t)(b >> LEAT_PIL_SPLIT) << 16;
-                const uint32_t lo = (uint32_t)(a & mask) | (uint32_t)(b & mask) << 16;
-                for (int j = 0; j < taps->lanes; j++) {
-                    out[k * taps->lanes + j] = hi;
-                    out[8 + k * taps->lanes + j] = lo;
-                }
+    const int per_group = 8 / taps->lanes, lanes = taps->lanes, mask = (1 << LEAT_PIL_SPLIT) - 1;
+    const int n_all = (taps->n_out + per_group - 1) / per_group * per_group;
+    for (int o = 0; o < n_all; o++) {
+        const bool there = o < taps->n_out;
+        const int32_t *coef = taps->coef + (there ? (size_t)o * (size_t)taps->coef_step : 0);
+        const int late = there && taps->pick ? taps->lower[o] - first_pixel(taps, o) : 0;
+        const int n = there ? taps->count[o] : 0;
+        uint32_t *out = (uint32_t *)(void *)taps->split +
+                        (size_t)(o / per_group) * (size_t)taps->n_pairs * 16 +
+                        (size_t)(o % per_group * lanes);
+        for (int p = 0; p < taps->n_pairs; p++, out += 16) {
+            const int32_t a = weight_at(coef, n, 2 * p - late), b = weight_at(coef, n, 2 * p + 1 - late);
+            /* The high halves have the sign. */
+            const uint32_t hi = (uint16_t)(a >> LEAT_PIL_SPLIT) | (uint32_t)(b >> LEAT_PIL_SPLIT) << 16;
+            const uint32_t lo = (uint32_t)(a & mask) | (uint32_t)(b & mask) << 16;
+            for (int j = 0; j < lanes; j++) {
+                out[j] = hi;
+                out[8 + j] = lo;
             }
+        }
+    }
 }
 
 /* Takes a piece of the table's memory; every piece begins on a cache line. */

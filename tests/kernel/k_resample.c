@@ -76,6 +76,45 @@ static void check_pil_h(const leat__image_dsp *c, const leat__image_dsp *isa, in
     leat__taps_free(&taps);
 }
 
+/* Of each row what lies behind it up to a multiple of 8 is anybody's. */
+static void check_pil_h_planes(const leat__image_dsp *c, const leat__image_dsp *isa, int arg) {
+    leat__taps plain = {0}, taps = {0};
+    (void)arg;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        int n_in, n_out;
+        void *a, *b;
+        random_axis(&n_in, &n_out);
+        const bool flip = k_below(2);
+        const leat__resample method = any_pil();
+        must_build(&plain, method, n_in, n_out, flip, c->lanes[1]);
+        must_build(&taps, method, n_in, n_out, flip, isa->lanes[1]);
+        const size_t out = (size_t)n_out, rest = LEAT_ALIGN_UP(out, (size_t)8) - out;
+        const size_t src_apart = (size_t)n_in + k_below(40), dst_apart = out + rest + k_below(20);
+        uint8_t *src = k_input(0, 2 * src_apart + (size_t)n_in);
+        k_fill(src, 2 * src_apart + (size_t)n_in);
+        k_outputs(2 * dst_apart + out, k_below(64), &a, &b);
+        c->pil_h_planes(a, dst_apart, src, src_apart, &plain);
+        isa->pil_h_planes(b, dst_apart, src, src_apart, &taps);
+        for (size_t k = 0; k < 2; k++)
+            memcpy((uint8_t *)b + k * dst_apart + out, (uint8_t *)a + k * dst_apart + out, rest);
+        k_compare(2 * dst_apart + out, rest, "method %d, %d to %d, flip %d", method, n_in, n_out, flip);
+    }
+    leat__taps_free(&plain);
+    leat__taps_free(&taps);
+}
+
+static void bench_pil_h_planes(const leat__image_dsp *isa, int arg, k_bench *bench) {
+    leat__taps taps = {0};
+    void *a, *b;
+    (void)arg;
+    must_build(&taps, LEAT_RESAMPLE_PIL_BILINEAR, 500, 224, false, isa->lanes[1]);
+    uint8_t *src = k_input(0, 1500);
+    k_fill(src, 1500);
+    k_outputs(672, 0, &a, &b);
+    for (k_bench_begin(bench, 1500 + 672); k_bench_go(bench);) isa->pil_h_planes(a, 224, src, 500, &taps);
+    leat__taps_free(&taps);
+}
+
 static void bench_pil_h(const leat__image_dsp *isa, int channels, k_bench *bench) {
     leat__taps taps = {0};
     const size_t ch = (size_t)channels;
@@ -218,12 +257,21 @@ static void bench_sum_v(const leat__image_dsp *isa, int item, k_bench *bench) {
 }
 
 const k_case k_resample_cases[] = {
-    {"tf_h_gray", 1, check_tf_h, bench_tf_h},    {"tf_h_rgb", 3, check_tf_h, bench_tf_h},
-    {"tf_h_rgba", 4, check_tf_h, bench_tf_h},    {"tf_h_any", 5, check_tf_h, NULL},
-    {"pil_h_gray", 1, check_pil_h, bench_pil_h}, {"pil_h_rgb", 3, check_pil_h, bench_pil_h},
-    {"pil_h_rgba", 4, check_pil_h, bench_pil_h}, {"pil_h_any", 2, check_pil_h, NULL},
-    {"pil_v", 4, check_pil_v, bench_pil_v},      {"sum_h_gray", 1, check_sum_h, bench_sum_h},
-    {"sum_h_rgb", 3, check_sum_h, bench_sum_h},  {"sum_h_rgba", 4, check_sum_h, bench_sum_h},
-    {"sum_h_any", 2, check_sum_h, NULL},         {"sum_v_u8", 1, check_sum_v, bench_sum_v},
-    {"sum_v_f32", 4, check_sum_v, bench_sum_v},  {0},
+    {"tf_h_gray", 1, check_tf_h, bench_tf_h},
+    {"tf_h_rgb", 3, check_tf_h, bench_tf_h},
+    {"tf_h_rgba", 4, check_tf_h, bench_tf_h},
+    {"tf_h_any", 5, check_tf_h, NULL},
+    {"pil_h_gray", 1, check_pil_h, bench_pil_h},
+    {"pil_h_rgb", 3, check_pil_h, bench_pil_h},
+    {"pil_h_rgba", 4, check_pil_h, bench_pil_h},
+    {"pil_h_any", 2, check_pil_h, NULL},
+    {"pil_h_planes", 1, check_pil_h_planes, bench_pil_h_planes},
+    {"pil_v", 4, check_pil_v, bench_pil_v},
+    {"sum_h_gray", 1, check_sum_h, bench_sum_h},
+    {"sum_h_rgb", 3, check_sum_h, bench_sum_h},
+    {"sum_h_rgba", 4, check_sum_h, bench_sum_h},
+    {"sum_h_any", 2, check_sum_h, NULL},
+    {"sum_v_u8", 1, check_sum_v, bench_sum_v},
+    {"sum_v_f32", 4, check_sum_v, bench_sum_v},
+    {0},
 };

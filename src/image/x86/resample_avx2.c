@@ -215,21 +215,60 @@ LEAT_INLINE void store_eight(uint8_t *dst, __m256i sum) {
     _mm_storel_epi64((__m128i *)(void *)dst, _mm_packus_epi16(words, words));
 }
 
+/* The same of three rows. */
+LEAT_INLINE void store_three(uint8_t *dst, size_t apart, __m256i x, __m256i y, __m256i z) {
+    const __m256i halves = _mm256_packus_epi16(_mm256_packs_epi32(x, y), _mm256_packs_epi32(z, z));
+    const __m256i rows = _mm256_permutevar8x32_epi32(halves, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    const __m128i xy = _mm256_castsi256_si128(rows);
+    _mm_storel_epi64((__m128i *)(void *)dst, xy);
+    _mm_storeh_pd((double *)(void *)(dst + apart), _mm_castsi128_pd(xy));
+    _mm_storel_epi64((__m128i *)(void *)(dst + 2 * apart), _mm256_extracti128_si256(rows, 1));
+}
+
+LEAT_INLINE __m256i pil_eight(const uint8_t *a, const uint8_t *b, __m256i pick, const __m256i *split,
+                              int n_pairs) {
+    __m256i hi = _mm256_setzero_si256(), lo = hi;
+    LEAT_UNROLL
+    for (int p = 0; p < n_pairs; p++, split += 2) {
+        const __m256i x = _mm256_shuffle_epi8(load_two(a + 2 * p, b + 2 * p), pick);
+        hi = _mm256_add_epi32(hi, _mm256_madd_epi16(x, split[0]));
+        lo = _mm256_add_epi32(lo, _mm256_madd_epi16(x, split[1]));
+    }
+    return pil_join(hi, lo);
+}
+
+typedef struct byte_rows { /* one, or three that begin so many bytes after one another */
+    uint8_t *dst;
+    const uint8_t *src;
+    size_t dst_apart, src_apart;
+    bool three;
+} byte_rows;
+
 /* Eight outputs at a time, all of them: the table keeps loads inside the row, and dst is padded. */
-LEAT_INLINE void pil_h_near(uint8_t *dst, const uint8_t *src, const leat__taps *taps, int n_pairs) {
+LEAT_INLINE void pil_h_near(byte_rows rows, const leat__taps *taps, int n_pairs) {
     const __m256i *split = (const __m256i *)(const void *)taps->split;
     const __m256i *pick = (const __m256i *)(const void *)taps->pick;
     const int32_t *begin = taps->begin;
-    for (int i = 0; i < taps->n_out; i += 8, begin += 2, pick++) {
-        const uint8_t *a = src + begin[0], *b = src + begin[1];
-        __m256i hi = _mm256_setzero_si256(), lo = hi;
-        LEAT_UNROLL
-        for (int p = 0; p < n_pairs; p++, split += 2) {
-            const __m256i x = _mm256_shuffle_epi8(load_two(a + 2 * p, b + 2 * p), *pick);
-            hi = _mm256_add_epi32(hi, _mm256_madd_epi16(x, split[0]));
-            lo = _mm256_add_epi32(lo, _mm256_madd_epi16(x, split[1]));
+    for (int i = 0; i < taps->n_out; i += 8, begin += 2, pick++, split += 2 * (ptrdiff_t)n_pairs) {
+        const uint8_t *a = rows.src + begin[0], *b = rows.src + begin[1];
+        const __m256i x = pil_eight(a, b, *pick, split, n_pairs);
+        if (rows.three) {
+            a += rows.src_apart, b += rows.src_apart;
+            const __m256i y = pil_eight(a, b, *pick, split, n_pairs);
+            a += rows.src_apart, b += rows.src_apart;
+            store_three(rows.dst + i, rows.dst_apart, x, y, pil_eight(a, b, *pick, split, n_pairs));
+        } else {
+            store_eight(rows.dst + i, x);
         }
-        store_eight(dst + i, pil_join(hi, lo));
+    }
+}
+
+LEAT_INLINE void pil_h_near_any(byte_rows rows, const leat__taps *taps) {
+    switch (taps->n_pairs) {
+    case 1: pil_h_near(rows, taps, 1); break;
+    case 2: pil_h_near(rows, taps, 2); break;
+    case 3: pil_h_near(rows, taps, 3); break;
+    default: pil_h_near(rows, taps, taps->n_pairs);
     }
 }
 
@@ -269,16 +308,16 @@ static void pil_h_far(uint8_t *dst, const uint8_t *src, const leat__taps *taps) 
 
 static LEAT_FN_PIL_H(pil_h_gray_avx2) {
     (void)channels;
-    if (!taps->pick) {
-        pil_h_far(dst, src, taps);
-        return;
-    }
-    switch (taps->n_pairs) {
-    case 1: pil_h_near(dst, src, taps, 1); break;
-    case 2: pil_h_near(dst, src, taps, 2); break;
-    case 3: pil_h_near(dst, src, taps, 3); break;
-    default: pil_h_near(dst, src, taps, taps->n_pairs);
-    }
+    if (taps->pick) pil_h_near_any((byte_rows){.dst = dst, .src = src}, taps);
+    else pil_h_far(dst, src, taps);
+}
+
+static LEAT_FN_PIL_H_PLANES(pil_h_planes_avx2) {
+    const byte_rows rows = {
+        .dst = dst, .src = src, .dst_apart = dst_apart, .src_apart = src_apart, .three = true};
+    if (taps->pick) pil_h_near_any(rows, taps);
+    else
+        for (size_t c = 0; c < 3; c++) pil_h_far(dst + c * dst_apart, src + c * src_apart, taps);
 }
 
 /* The weights of two rows each, as halves: made once for all columns. */
@@ -449,6 +488,7 @@ void leat__image_dsp_init_resample_avx2(leat__image_dsp *dsp) {
     dsp->pil_h[1] = pil_h_gray_avx2;
     dsp->pil_h[3] = pil_h_rgb_avx2;
     dsp->pil_h[4] = pil_h_rgba_avx2;
+    dsp->pil_h_planes = pil_h_planes_avx2;
     dsp->lanes[1] = 1;
     dsp->lanes[3] = 4;
     dsp->lanes[4] = 4;
