@@ -58,6 +58,25 @@ def spread(source: Path, folder: Path, n: int) -> None:
             shutil.copyfile(path, place)
 
 
+def is_420(path: Path) -> bool:
+    """Whether a file is a JPEG with chroma of half the width and half the height."""
+    data = path.read_bytes()
+    at = 2
+    while data[:2] == b"\xff\xd8" and at + 9 < len(data) and data[at] == 0xFF and data[at + 1] != 0xDA:
+        if 0xC0 <= data[at + 1] <= 0xC2:  # baseline, extended or progressive
+            return data[at + 9] == 3 and data[at + 11] == 0x22
+        at += 2 + int.from_bytes(data[at + 2:at + 4], "big")
+    return False
+
+
+def choose(source: Path, folder: Path, wanted) -> None:
+    """Those files that are wanted, class by class."""
+    for path in sorted(path for path in source.rglob("*") if path.suffix.lower() in EXTENSIONS and wanted(path)):
+        place = folder / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+
+
 def bench(options: argparse.Namespace, spec: str, threads: int) -> dict:
     print(f"ratios: {spec}, {threads} threads", file=sys.stderr, flush=True)
     return json.loads(leat(options, "bench", spec, "--roofline", "--json", "--quiet", "--threads", str(threads),
@@ -110,12 +129,15 @@ def main() -> int:
         options, "synth", str(folder / "photos"), "--images", "1000", "--classes", "10", "--seed", "1"))
     some = once(folder / "some", lambda: spread(photos, folder / "some", 1000))
     many = once(folder / "many", lambda: spread(photos, folder / "many", 10000))
+    halved = once(folder / "halved", lambda: choose(photos, folder / "halved", is_420))
     raw256 = once(folder / "raw256", lambda: leat(options, "pack", str(some), str(folder / "raw256"), "--raw", "--size", "256x256"))
     raw32 = once(folder / "raw32", lambda: leat(options, "pack", str(many), str(folder / "raw32"), "--raw", "--size", "32x32"))
 
     crop = (f"folder '{photos}' | shuffle | decode | random_resized_crop 224 | random_flip_left_right | "
             "normalize imagenet layout=nchw | batch 64")
-    leat(options, "index", "--checkpoints", "--quiet", "--cache-dir", str(folder / "cache"), str(photos))
+    with_420 = any(path.is_file() for path in halved.rglob("*"))
+    for pictures in [photos] + [halved] * with_420:
+        leat(options, "index", "--checkpoints", "--quiet", "--cache-dir", str(folder / "cache"), str(pictures))
     augment = RAW.format(256) + " | random_brightness 0.2 | random_flip_left_right | batch 32"
     lines = [
         ("folder, decode, resize 224x224, batch 64", f"folder '{photos}' | decode | resize 224 224 | batch 64",
@@ -123,6 +145,8 @@ def main() -> int:
         ("folder, random_resized_crop 224, flip, normalise to f32 planes, batch 64; without checkpoints",
          crop + " | options checkpoints=off", "at least 2.00", "bare libjpeg-turbo"),
         ("the same, later epochs with checkpoints", crop, "at least 2.50", "bare libjpeg-turbo"),
+        *[("the same, those files alone that are 4:2:0", crop.replace(f"'{photos}'", f"'{halved}'"), "at least 1.90",
+           "bare libjpeg-turbo")] * with_420,
         ("raw 256x256x3 records, f32/255, brightness, flip, batch 32", f"tfrecord '{raw256}/*.tfrecord' | {augment}",
          "at least 1.10", "memcpy"),
         ("raw 32x32x3 records to f32, batch 128", f"tfrecord '{raw32}/*.tfrecord' | {RAW.format(32)} | batch 128",
