@@ -47,9 +47,11 @@ bool leat__jpeg_dc_build(leat__jpeg_dc_table *table, const uint8_t counts[17], c
     for (int i = 0; i < n; i++)
         if (symbols[i] > LEAT_JPEG_DC_SIZE_MAX) return false;
     if (!build_code(&table->code, counts, symbols, n)) return false;
-    for (int x = 0; x < LEAT_JPEG_LOOKS; x++) {
+    for (int x = 0, run; x < LEAT_JPEG_LOOKS; x += run) { /* all that begin with the same code */
         const unsigned length = table->code.look[x] >> 8, size = table->code.look[x] & 15;
-        table->look[x] = length ? (length + size) | ((1u << size) - 1) << 16 : 0;
+        const uint32_t entry = length ? (length + size) | ((1u << size) - 1) << 16 : 0;
+        run = length ? 1 << (LEAT_JPEG_LOOK - length) : 1;
+        for (int i = 0; i < run; i++) table->look[x + i] = entry;
     }
     return true;
 }
@@ -73,29 +75,37 @@ static inline int value_of(int bits, int size) {
     return size > 0 && bits < 1 << (size - 1) ? bits - (1 << size) + 1 : bits;
 }
 
-static inline uint64_t pair_entry(int length, int first, int second, int value, int second_size) {
-    return (uint64_t)length | (uint64_t)first << 8 | (uint64_t)second << 16 |
-           (uint64_t)(uint16_t)value << 32 | ((1ull << second_size) - 1) << 48;
+/* What a code says by itself, for all ten bits that begin with it. */
+static void fill_single(uint64_t single[LEAT_JPEG_LOOKS], const leat__jpeg_code *code) {
+    for (int x = 0, n; x < LEAT_JPEG_LOOKS; x += n) {
+        const symbol s = symbol_of(code->look[x]);
+        const uint64_t step = (uint64_t)s.step;
+        n = s.length ? 1 << (LEAT_JPEG_LOOK - s.length) : 1;
+        const uint64_t entry =
+            s.length ? (uint64_t)(s.length + s.size) | step << 8 | step << 16 | ((1ull << s.size) - 1) << 48
+                     : 0;
+        for (int i = 0; i < n; i++) single[x + i] = entry;
+    }
 }
 
-/* Ten bits that begin with this code: all of them, starting at x. Returns how many. */
-static int fill_pairs(leat__jpeg_ac_table *table, int x, symbol s) {
+/* Ten bits that begin with this code and value: all of them, starting at x. Returns how many. A second code that lies there
+ * too adds its length, its step and its mask. */
+static int fill_pairs(leat__jpeg_ac_table *table, const uint64_t single[LEAT_JPEG_LOOKS], int x, symbol s) {
     enum { MASK = LEAT_JPEG_LOOKS - 1 };
     const int length = s.length + s.size;
-    const uint64_t alone = pair_entry(length, s.step, s.step, 0, s.size);
     if (s.step == LEAT_JPEG_BLOCK_END || length >= LEAT_JPEG_LOOK) {
         const int n = 1 << (LEAT_JPEG_LOOK - s.length);
-        for (int i = 0; i < n; i++) table->pair[x + i] = alone;
+        memcpy(table->pair + x, single + x, (size_t)n * sizeof *single);
         return n;
     }
     const int left = LEAT_JPEG_LOOK - length, n = 1 << left;
     const int value = value_of(x >> left & ((1 << s.size) - 1), s.size);
+    const uint64_t alone = single[x], own_mask = ((1ull << 16) - 1) << 48, first_step = 0xff00;
+    const uint64_t first = (alone & ~own_mask) | (uint64_t)(uint16_t)value << 32 | LEAT_JPEG_TWO;
     for (int i = 0; i < n; i++) {
-        const symbol next = symbol_of(table->code.look[i << length & MASK]);
-        table->pair[x + i] = next.length && next.length <= left
-                                 ? LEAT_JPEG_TWO | pair_entry(length + next.length + next.size, s.step,
-                                                              s.step + next.step, value, next.size)
-                                 : alone;
+        const int next = i << length & MASK, next_length = table->code.look[next] >> 8;
+        const bool fits = next_length > 0 && next_length <= left;
+        table->pair[x + i] = fits ? first + (single[next] & ~first_step) : alone;
     }
     return n;
 }
@@ -108,9 +118,11 @@ bool leat__jpeg_ac_build(leat__jpeg_ac_table *table, const uint8_t counts[17], c
         if ((symbols[i] & 15) > LEAT_JPEG_AC_SIZE_MAX) return false;
     table->has_skip = false;
     if (!build_code(&table->code, counts, symbols, n)) return false;
+    uint64_t single[LEAT_JPEG_LOOKS];
+    fill_single(single, &table->code);
     for (int x = 0; x < LEAT_JPEG_LOOKS;) {
         const symbol s = symbol_of(table->code.look[x]);
-        if (s.length) x += fill_pairs(table, x, s);
+        if (s.length) x += fill_pairs(table, single, x, s);
         else table->pair[x++] = 0;
     }
     return true;

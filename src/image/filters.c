@@ -36,7 +36,7 @@ double leat__filter_pil(leat__resample method, double x) {
     case LEAT_RESAMPLE_PIL_HAMMING: return hamming(distance);
     case LEAT_RESAMPLE_PIL_BICUBIC: return cubic(distance);
     case LEAT_RESAMPLE_PIL_LANCZOS: return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
-    default: return distance < 1.0 ? 1.0 - distance : 0.0;
+    default: return leat__filter_pil_bilinear(x);
     }
 }
 

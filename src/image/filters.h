@@ -8,6 +8,10 @@
 
 /* The weight at x output pixels from the centre, and how far the curve reaches. PIL methods but nearest. */
 double leat__filter_pil(leat__resample method, double x);
+static inline double leat__filter_pil_bilinear(double x) {
+    const double distance = x < 0.0 ? -x : x;
+    return distance < 1.0 ? 1.0 - distance : 0.0;
+}
 double leat__filter_pil_support(leat__resample method);
 
 /* The same for the methods of tf.image that go through its scale-and-translate kernel. x >= 0. */

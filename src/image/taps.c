@@ -72,6 +72,7 @@ static void fill_pil(leat__taps *taps, double *weight) {
     const double widening = pil_widening(taps->n_in, taps->n_out);
     const double support = leat__filter_pil_support(taps->method) * widening;
     const double shrink = 1.0 / widening;
+    const bool bilinear = taps->method == LEAT_RESAMPLE_PIL_BILINEAR; /* of every crop */
     taps->max_taps = 1;
     for (int i = 0; i < taps->n_out; i++) {
         const int o = at(taps, i);
@@ -81,7 +82,8 @@ static void fill_pil(leat__taps *taps, double *weight) {
         const int n = LEAT_CLAMP(end - first, 0, taps->coef_step);
         double sum = 0.0;
         for (int t = 0; t < n; t++) {
-            weight[t] = leat__filter_pil(taps->method, (t + first - centre + 0.5) * shrink);
+            const double x = (t + first - centre + 0.5) * shrink;
+            weight[t] = bilinear ? leat__filter_pil_bilinear(x) : leat__filter_pil(taps->method, x);
             sum += weight[t];
         }
         int32_t *coef = taps->coef + (size_t)o * (size_t)taps->coef_step;
