@@ -221,7 +221,7 @@ LEAT_INLINE void store_three(uint8_t *dst, size_t apart, __m256i x, __m256i y, _
     const __m256i rows = _mm256_permutevar8x32_epi32(halves, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     const __m128i xy = _mm256_castsi256_si128(rows);
     _mm_storel_epi64((__m128i *)(void *)dst, xy);
-    _mm_storeh_pd((double *)(void *)(dst + apart), _mm_castsi128_pd(xy));
+    _mm_storel_epi64((__m128i *)(void *)(dst + apart), _mm_unpackhi_epi64(xy, xy));
     _mm_storel_epi64((__m128i *)(void *)(dst + 2 * apart), _mm256_extracti128_si256(rows, 1));
 }
 
