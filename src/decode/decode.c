@@ -319,7 +319,9 @@ int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err)
 }
 
 bool leat__decode_planes(leat__decoder *d, size_t apart) {
-    assert(d->ops && d->next_row == 0 && apart % 32 == 0 && apart >= (size_t)d->shown.width);
+    assert(d->ops && d->next_row == 0);
+    if (d->failure.code) return false; /* of the region: no row will come */
+    assert(apart % 32 == 0 && apart >= (size_t)d->shown.width);
     const bool plain = d->orientation == 1 && !d->job.whole && !d->job.options.deep && !(d->boxed && d->line);
     return plain && d->job.info.channels == 3 && d->ops->planes &&
            d->ops->planes(d->state[d->job.info.codec], &d->job, apart);

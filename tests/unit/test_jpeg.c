@@ -51,6 +51,34 @@ static void who_decodes_what(void **state) {
     }
 }
 
+/* Our own decoder for colours, and nobody else; nobody either when the part that was asked for could not be reached. */
+static void who_gives_planes(void **state) {
+    (void)state;
+    static const leat__decode_options options[] = {
+        {.channels = 3},
+        {.channels = 1},
+        {.channels = 4},
+        {.channels = 3, .deep = true},
+        {.channels = 3, .reference = true},
+        {.channels = 3, .fast = true},
+    };
+    blob file = make_jpeg((jpeg_how){.w = 60, .h = 300, .in = JCS_RGB, .h_samp = 2, .v_samp = 2});
+    leat__decoder *d = new_decoder();
+    leat__picture_info info;
+    leat_error err;
+    for (size_t i = 0; i < LEAT_COUNT(options); i++) {
+        assert_int_equal(leat__decode_begin(d, file.data, file.n, &options[i], &info, &err), 0);
+        assert_int_equal(leat__decode_planes(d, 64), i == 0);
+        leat__decode_end(d, NULL);
+    }
+    assert_int_equal(leat__decode_begin(d, file.data, file.n / 2, &options[4], &info, &err), 0);
+    assert_int_equal(leat__decode_region(d, &(leat__box){3, 290, 7, 8}, &err), LEAT_ERR_DECODE);
+    assert_false(leat__decode_planes(d, 32));
+    assert_int_equal(leat__decode_end(d, &err), LEAT_ERR_DECODE);
+    leat__decoder_free(&d);
+    free(file.data);
+}
+
 static void every_size(void **state) {
     (void)state;
     static const int heights[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 33, 50, 64, 67};
@@ -198,6 +226,7 @@ static void coefficients_out_of_range(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_decodes_what),
+        cmocka_unit_test(who_gives_planes),
         cmocka_unit_test(every_size),
         cmocka_unit_test(every_quality),
         cmocka_unit_test(every_restart_interval),
