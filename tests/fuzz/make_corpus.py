@@ -3,6 +3,9 @@
 """Writes the seeds of the fuzz targets: small good inputs of every kind, which the tests then damage.
 
     python3 tests/fuzz/make_corpus.py        with Pillow and NumPy
+
+It leaves what else is there: corpus/jpeg/found_* are the small inputs that an hour of libFuzzer kept because each reaches
+something new (-set_cover_merge=1 -max_len=700), region_fails is one that it found.
 """
 import gzip
 import io
