@@ -524,6 +524,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="says what would run")
     parser.add_argument("-v", action="store_true", help="a line for each program")
     options = parser.parse_args()
+    # A shell ignores Ctrl-C for what it puts into the background, and the tests of Ctrl-C would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     groups = [group for group in GROUPS if group in (options.only or GROUPS)]
     if not options.long and "long" not in (options.only or ()):
         groups.remove("long") if "long" in groups else None

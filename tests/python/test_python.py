@@ -181,7 +181,7 @@ class Mine:
     def __getitem__(self, i): return numpy.full(3, i, "f4"), helper(i)
 def helper(i): return i + 100
 ds = leat.from_python(Mine(), workers=2).batch(4)
-print(sum((labels.tolist() for _, labels in ds), []))
+print(sum((labels.tolist() for _, labels in ds), []), flush=True)
 print("children", len(os.popen(f"pgrep -P {os.getpid()} python3").read().split()))
 END
 """
