@@ -79,12 +79,14 @@ class Tally:
     failed: int = 0
     skipped: int = 0
     reports: list[str] = field(default_factory=list)  # failures, in full
+    reasons: list[str] = field(default_factory=list)  # what was skipped, and why
 
     def add(self, other: "Tally") -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
         self.reports += other.reports
+        self.reasons += other.reasons
 
     def fail(self, report: str) -> None:
         self.failed += 1
@@ -146,6 +148,7 @@ def count_tap(program: Program, code: int | None, output: str) -> Tally:
         elif match := re.match(r"(not )?ok\b(.*)", line):
             if re.search(r"#\s*skip", match[2], re.I):
                 tally.skipped += 1
+                tally.reasons.append(f"{program.name}: {line}; the program says why")
             elif match[1]:
                 tally.failed += 1
                 failures.append(line)
@@ -299,6 +302,8 @@ def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: st
             n, bad, skipped = (int(suite.get(key, 0)) for key in ("tests", "failures", "skipped"))
             bad += int(suite.get("errors", 0))
             tally.add(Tally(passed=n - bad - skipped, failed=bad, skipped=skipped))
+            tally.reasons += [f"{name}: {case.get('name')}: {reason.get('message')}"
+                              for case in suite.iter("testcase") for reason in case.iter("skipped")]
     if code != 0:
         tally.failed = max(tally.failed, 1)
         tally.reports.append(f"--- {flavour} {path.relative_to(ROOT)} {name}: pytest {ending(code, PYTEST_SECONDS)}\n"
@@ -543,6 +548,8 @@ def main() -> int:
         begin = time.monotonic()
         tally = globals()["group_" + group](options)
         print(f"{group:8} {time.monotonic() - begin:6.1f} s  {tally}", flush=True)
+        for reason in tally.reasons:
+            print(f"    skipped: {reason}", flush=True)
         for report in tally.reports:
             print(report, flush=True)
         total.add(tally)
