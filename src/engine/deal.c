@@ -4,9 +4,6 @@
  * calculates it where lengths are known. Nothing here depends on who reads faster. */
 #include "engine/lanes.h"
 
-/* Of shards that take turns there is a mark at every so many records. */
-enum { MARK_RECORDS = 256 };
-
 int leat__deal_new(leat__feed *feed, leat_error *err) {
     if (feed->in_order) {
         feed->begin = leat__alloc(LEAT_MEM_WINDOW, feed->n_shards * sizeof *feed->begin);
@@ -15,10 +12,7 @@ int leat__deal_new(leat__feed *feed, leat_error *err) {
             feed->begin[i] = (leat__lane_begin){UINT64_MAX, UINT64_MAX};
         return 0;
     }
-    const size_t n = (size_t)(feed->window_max / MARK_RECORDS + 4);
-    feed->n_noted = n;
-    feed->noted = leat__alloc(LEAT_MEM_WINDOW, n * sizeof *feed->noted);
-    return feed->noted ? 0 : leat__fail_memory(err, n * sizeof *feed->noted, "a stream");
+    return leat__marks_new(feed, err);
 }
 
 typedef leat__feed_block block;
@@ -48,9 +42,11 @@ static void open_places(leat__feed *feed, uint64_t run) {
 }
 
 /* The places as they were at a mark; lanes without a place read what comes next. */
-static void open_marked(leat__feed *feed, uint64_t run, const leat__mark *from) {
+static void open_marked(leat__feed *feed, uint64_t run, const leat__mark *mark) {
     const uint64_t base = run * feed->n_shards;
-    const struct leat__mark_open one = {.shard = from->shard}, *open = feed->in_order ? &one : from->open;
+    const leat__mark_node *from = &mark->node[feed->node];
+    const leat__mark_open one = {.shard = from->shard},
+                          *open = feed->in_order ? &one : mark->open + feed->open;
     feed->dealing = run;
     feed->at = from->at;
     feed->in_turn = from->in_turn;
@@ -65,11 +61,12 @@ static void open_marked(leat__feed *feed, uint64_t run, const leat__mark *from) 
     for (int i = used; i < feed->n_lanes; i++) leat__lane_set(feed, &feed->lane[i], feed->ahead++, 0);
 }
 
-void leat__deal_begin(leat__feed *feed, uint64_t run, const leat__mark *from) {
+void leat__deal_begin(leat__feed *feed, uint64_t run, const leat__mark *mark) {
+    const leat__mark_node *from = &mark->node[feed->node];
     leat__window_empty(feed);
     feed->noted_tail = feed->noted_head = 0;
-    if (feed->in_order || from->n_open) {
-        open_marked(feed, run, from);
+    if (feed->in_order || from->turns) {
+        open_marked(feed, run, mark);
     } else {
         feed->ahead = run * feed->n_shards;
         for (int i = 0; i < feed->n_lanes; i++) leat__lane_set(feed, &feed->lane[i], feed->ahead++, 0);
@@ -99,24 +96,6 @@ static void next_place(leat__feed *feed) {
     while (!feed->place[feed->at]);
 }
 
-/* A run has ended: from the first time on the order knows how long the stream is. */
-static void end_run(leat__feed *feed) {
-    const leat__source *source = feed->plan->source;
-    feed->run_ended = true;
-    if (feed->next_record == 0 && feed->origin > 0)
-        leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND,
-                   "no sample is left: %s, and filter keeps none of %" PRIu64 " records", source->title,
-                   feed->origin);
-    else if (feed->next_record == 0)
-        leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND, "%s holds no record", source->title);
-    else if (!leat__feed_length_known(feed)) leat__feed_learn_length(feed, feed->next_record);
-    else if (feed->plan->order.length[0] != feed->next_record)
-        leat__fail(&feed->broken, LEAT_ERR_IO,
-                   "%s: it had %" PRIu64 " records before and has %" PRIu64
-                   " now: files changed while they were read",
-                   source->title, feed->plan->order.length[0], feed->next_record);
-}
-
 /* The shard of the place whose turn it is has no more. */
 static void end_shard(leat__feed *feed) {
     lane *l = feed->place[feed->at];
@@ -142,7 +121,7 @@ static void end_shard(leat__feed *feed) {
         next_place(feed);
         return;
     }
-    end_run(feed);
+    leat__feed_end_run(feed);
     open_places(feed, feed->dealing + 1);
 }
 
@@ -155,57 +134,46 @@ static void begin_run(leat__feed *feed) {
 
 /* -------------------------------------------------------------------------------------------- marks */
 
-static leat__noted *noted_at(const leat__feed *feed, uint64_t i) {
-    return &feed->noted[i % feed->n_noted];
-}
-
+/* Where everybody is. */
 static void note(leat__feed *feed) {
-    /* Of those that lie before everything that can be asked for, the last one is enough. */
-    while (feed->noted_head - feed->noted_tail > 1) {
-        const leat__noted *second = noted_at(feed, feed->noted_tail + 1);
-        if (second->run > feed->at_run || (second->run == feed->at_run && second->mark.first > feed->floor))
-            break;
-        feed->noted_tail++;
-    }
-    leat__noted *noted = noted_at(feed, feed->noted_head++);
-    leat__mark *mark = &noted->mark;
-    noted->run = feed->run;
-    *mark = (leat__mark){.set = true,
-                         .shard = feed->next_turn - feed->dealing * feed->n_shards,
-                         .first = feed->next_record,
-                         .origin = feed->origin,
-                         .n_open = (int)feed->cycle,
-                         .at = feed->at,
-                         .in_turn = feed->in_turn};
+    leat__mark *mark = leat__marks_add(feed);
+    leat__mark_node *node = &mark->node[feed->node];
+    node->shard = feed->next_turn - feed->dealing * feed->n_shards;
+    node->turns = true;
+    node->at = feed->at;
+    node->in_turn = feed->in_turn;
     for (uint64_t i = 0; i < feed->cycle; i++) {
         const lane *l = feed->place[i];
-        mark->open[i].shard = l ? l->turn - feed->dealing * feed->n_shards : UINT64_MAX;
-        mark->open[i].dealt = l ? l->dealt : 0;
+        leat__mark_open *open = &mark->open[(uint64_t)feed->open + i];
+        open->shard = l ? l->turn - feed->dealing * feed->n_shards : UINT64_MAX;
+        open->dealt = l ? l->dealt : 0;
     }
 }
 
 /* The last shard of the run that begins at or before a record. */
-static leat__mark mark_of_shard(const leat__feed *feed, uint64_t record) {
+static void mark_shard(const leat__feed *feed, uint64_t record, leat__mark_node *node) {
     /* Shards that were not come to yet begin at UINT64_MAX, or where they did in an earlier run. */
-    uint64_t low = feed->at_run == 0 ? feed->from.shard : 0, high = feed->n_shards;
+    uint64_t low = feed->at_run == 0 ? feed->from.node[feed->node].shard : 0, high = feed->n_shards;
     while (high - low > 1) {
         const uint64_t mid = low + (high - low) / 2;
         if (feed->begin[mid].first <= record) low = mid;
         else high = mid;
     }
-    return (leat__mark){
+    *node = (leat__mark_node){
         .set = true, .shard = low, .first = feed->begin[low].first, .origin = feed->begin[low].origin};
 }
 
-leat__mark leat__deal_mark(const leat__feed *feed, uint64_t floor) {
-    if (feed->in_order) return mark_of_shard(feed, floor);
-    for (uint64_t i = feed->noted_head; i-- > feed->noted_tail;) {
-        const leat__noted *noted = noted_at(feed, i);
-        if (noted->run == feed->at_run && noted->mark.first <= floor) return noted->mark;
+void leat__deal_mark(const leat__feed *feed, uint64_t floor, leat__mark *mark) {
+    leat__mark_node *node = &mark->node[feed->node];
+    if (feed->in_order) {
+        mark_shard(feed, floor, node);
+        return;
     }
-    leat__mark first = feed->at_run == 0 ? feed->from : (leat__mark){0};
-    first.set = true;
-    return first;
+    const leat__mark *found = leat__marks_find(feed, floor);
+    if (!found && feed->at_run == 0) found = &feed->from;
+    *node = found ? found->node[feed->node] : (leat__mark_node){0};
+    node->set = true;
+    if (found) memcpy(mark->open + feed->open, found->open + feed->open, feed->cycle * sizeof *mark->open);
 }
 
 /* --------------------------------------------------------------------------------------------- deal */
@@ -224,7 +192,7 @@ static void deal_block(leat__feed *feed, lane *l, block *b, bool only_count) {
         l->dealt++;
         turn_ends = ++feed->in_turn == feed->block;
         if (turn_ends) next_place(feed);
-        if (kept && !only_count && !feed->in_order && feed->next_record % MARK_RECORDS == 0) note(feed);
+        if (kept && !only_count && !feed->in_order && leat__marks_due(feed, feed->next_record)) note(feed);
     }
     if (l->dealt < b->end) return;
     l->first = b->next;

@@ -100,12 +100,6 @@ static int run_text(leat__inner *inner, const leat__use *around, leat_error *err
         LEAT_TRY(leat__plan_use(planner, use, err));
         for (int k = n_steps; k < plan->n_steps; k++) LEAT_TRY(check_step(&plan->step[k], use, around, err));
     }
-    if (plan->stream)
-        return leat__plan_fail(
-            &inner->spec->use[0], err, LEAT_ERR_UNSUPPORTED,
-            "streams such as compressed files are read from their beginning, one record after the other, and "
-            "cannot be a part of %s: unpack them",
-            around->op->name);
     list_fields(inner);
     return 0;
 }
@@ -128,6 +122,8 @@ static int plan_one(leat__inner *inner, leat__planner *around, const leat__use *
                                .on_error = outer->on_error,
                                .fuse = outer->fuse,
                                .budget = outer->budget,
+                               .n_pieces = 1,
+                               .serial = outer->serial,
                                .memory = outer->memory};
     inner->planner = (leat__planner){
         .plan = &inner->plan,
@@ -139,7 +135,9 @@ static int plan_one(leat__inner *inner, leat__planner *around, const leat__use *
     number_uses(inner);
     const int rc = run_text(inner, use, err);
     outer->memory = inner->plan.memory;
+    outer->serial = inner->plan.serial;
     inner->plan.memory = (leat__arena){0};
+    inner->plan.serial = NULL;
     return rc;
 }
 
@@ -212,6 +210,22 @@ const char *leat__inner_text(leat__planner *planner, const leat__use *use, leat_
     return out;
 }
 
+/* Filters of a stream go on asking with the steps that they had: the whole gets its own. */
+static int copy_features(leat__planner *planner, leat__step *step, leat_error *err) {
+    const int n = step->as.parse.n;
+    leat__parse_feature *features =
+        leat__plan_keep(planner, step->as.parse.feature, (size_t)n * sizeof *features, err);
+    if (!features) return LEAT_ERR_MEMORY;
+    for (int i = 0; i < n; i++) features[i].fallback = (leat__buf){.kind = LEAT_MEM_PLAN};
+    const leat__parse_feature *was = step->as.parse.feature;
+    step->as.parse.feature = features;
+    for (int i = 0; i < n; i++)
+        if (was[i].fallback.size &&
+            !leat__buf_append(&features[i].fallback, was[i].fallback.data, was[i].fallback.size))
+            return leat__fail_memory(err, was[i].fallback.size, "a feature");
+    return 0;
+}
+
 int leat__inner_move_steps(leat__planner *planner, const leat__use *use, leat__inner *inner, const int *slot,
                            uint64_t parts, int shift, leat_error *err) {
     leat__plan *from = &inner->plan, *to = planner->plan;
@@ -220,12 +234,14 @@ int leat__inner_move_steps(leat__planner *planner, const leat__use *use, leat__i
     for (int i = 0; i < from->n_steps; i++) {
         leat__step *step = &to->step[to->n_steps++];
         *step = from->step[i];
+        if (leat__plan_streams(from) && step->kind == LEAT_STEP_PARSE)
+            LEAT_TRY(copy_features(planner, step, err));
         step->value = slot[step->value];
         step->parts = step->parts ? step->parts << shift : parts;
         for (int k = 0; step->kind == LEAT_STEP_PARSE && k < step->as.parse.n; k++)
             step->as.parse.feature[k].value = slot[step->as.parse.feature[k].value];
         to->parted |= step->parts != 0;
     }
-    from->n_steps = 0;
+    if (!leat__plan_streams(from)) from->n_steps = 0;
     return 0;
 }

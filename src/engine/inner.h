@@ -29,8 +29,8 @@ void leat__inner_free(leat__inner **inner, int n);
  * plan's memory. */
 const char *leat__inner_text(leat__planner *planner, const leat__use *use, leat__inner *inner, int n,
                              leat_error *err);
-/* Moves the steps of a text into the plan. slot: which value of the plan each of its values is; parts: for which samples
- * they are, 0 = for all. */
+/* Moves the steps of a text into the plan; a stream keeps its own for its filters. slot: which value of the plan each of
+ * its values is; parts: for which samples they are, 0 = for all. */
 int leat__inner_move_steps(leat__planner *planner, const leat__use *use, leat__inner *inner, const int *slot,
                            uint64_t parts, int shift, leat_error *err);
 

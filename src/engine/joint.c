@@ -197,6 +197,9 @@ int leat__joint_begin(leat__joint *c, leat__planner *planner, const leat__use *u
         for (int v = 0; v < LEAT_VALUES_MAX; v++) c->slot[k][v] = -1;
         c->order[k] = &c->inner[k].plan.order;
         c->length[k] = leat__order_length(c->order[k]);
+        c->streams |= leat__plan_streams(&c->inner[k].plan);
+    }
+    for (int k = 0; k < c->n && !c->streams; k++) {
         c->first[k] = sum;
         if (__builtin_add_overflow(sum, c->inner[k].plan.source->n_samples, &sum) || sum > UINT64_MAX / 4)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "there are too many samples to number them");
@@ -204,6 +207,51 @@ int leat__joint_begin(leat__joint *c, leat__planner *planner, const leat__use *u
     LEAT_TRY(zip ? pair_fields(c, err) : join_fields(c, err));
     count_classes(c);
     return add_hidden(c, err);
+}
+
+/* A stream's text is kept as a plan of its own: its order, its filters, and the steps that these need. */
+static void keep_text(leat__joint *c, int k) {
+    leat__plan *plan = c->planner->plan, *part = &plan->part[plan->n_parts++];
+    *part = c->inner[k].plan;
+    c->inner[k].plan = (leat__plan){0};
+    part->serial = plan->serial;
+    c->part[k].source = part->source;
+}
+
+/* Their steps become the plan's, and their sources parts of one. */
+static int take_texts(leat__joint *c, leat_error *err) {
+    int leaf = 0;
+    for (int k = 0; k < c->n; k++) {
+        leat__part *part = &c->part[k];
+        leat__inner *inner = &c->inner[k];
+        const int n_leaves = leat__source_leaves(inner->plan.source);
+        int rc = 0;
+        memcpy(part->slot, c->slot[k], sizeof part->slot);
+        if (leaf + n_leaves <= LEAT_PARTS_MAX) { /* more are refused when they are opened */
+            const uint64_t own = (UINT64_MAX >> (64 - n_leaves)) << leaf;
+            rc = leat__inner_move_steps(c->planner, c->use, inner, c->slot[k], c->zip ? 0 : own, leaf, err);
+        }
+        if (c->streams) {
+            keep_text(c, k);
+        } else {
+            part->source = inner->plan.source;
+            inner->plan.source = NULL; /* the whole's, whatever happens */
+        }
+        for (int i = 0; i <= k && rc < 0 && !c->streams; i++) leat__source_free(&c->part[i].source);
+        LEAT_TRY(rc);
+        leaf += n_leaves;
+    }
+    return 0;
+}
+
+static bool is_fixed(const leat__plan *plan) {
+    bool fixed = !plan->joining.blend || !leat__blend_redraws(plan->joining.blend);
+    for (int k = 0; k < plan->n_parts; k++) {
+        fixed = fixed && !plan->part[k].source->paired_anew;
+        for (int i = 0; i < plan->part[k].order.n_verbs; i++)
+            fixed = fixed && leat__order_fixed(&plan->part[k].order.verb[i]);
+    }
+    return fixed;
 }
 
 int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
@@ -215,25 +263,7 @@ int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
     planner->source_text = leat__inner_text(planner, c->use, c->inner, c->n, err);
     if (!planner->source_text) return LEAT_ERR_MEMORY;
     plan->contents = leat__hash(planner->source_text, strlen(planner->source_text), plan->contents);
-    int leaf = 0;
-    for (int k = 0; k < c->n; k++) {
-        leat__part *part = &c->part[k];
-        leat__inner *inner = &c->inner[k];
-        const int n_leaves = leat__source_leaves(inner->plan.source);
-        part->source = inner->plan.source;
-        inner->plan.source = NULL; /* the whole's, whatever happens */
-        memcpy(part->slot, c->slot[k], sizeof part->slot);
-        if (leaf + n_leaves <= LEAT_PARTS_MAX) { /* more are refused below */
-            const uint64_t own = (UINT64_MAX >> (64 - n_leaves)) << leaf;
-            const int rc =
-                leat__inner_move_steps(planner, c->use, inner, c->slot[k], c->zip ? 0 : own, leaf, err);
-            if (rc < 0) {
-                for (int i = 0; i <= k; i++) leat__source_free(&c->part[i].source);
-                return rc;
-            }
-        }
-        leaf += n_leaves;
-    }
+    LEAT_TRY(take_texts(c, err));
     const leat__combining options = {.name = c->use->op->name,
                                      .zip = c->zip,
                                      .n = n,
@@ -241,7 +271,8 @@ int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
                                      .part = c->part,
                                      .n_fields = c->n_slots,
                                      .field = field,
-                                     .classes = c->classes};
+                                     .classes = c->classes,
+                                     .drawn = c->streams && !is_fixed(plan)};
     const int rc = leat__combine_open(&plan->source, &options, err);
     for (int k = 0; k < c->n; k++) c->part[k].source = NULL, c->part[k].pick = NULL;
     LEAT_TRY(rc);
@@ -254,6 +285,40 @@ int leat__joint_order(leat__joint *c, leat__branch_kind kind, leat__blend *blend
     LEAT_TRY(leat__branch_new(&verb.branch, kind, c->n, c->order, c->first, blend, err));
     verb.count = verb.branch->length;
     return leat__order_insert(&c->planner->plan->order, 0, verb, err);
+}
+
+/* A state says of each of them where it goes on. */
+static int check_state(const leat__joint *c, leat_error *err) {
+    int n_nodes = 1, n_places = 0;
+    for (int k = 0; k < c->n; k++) {
+        n_nodes += leat__plan_nodes(&c->inner[k].plan);
+        n_places += leat__plan_turns(&c->inner[k].plan);
+    }
+    if (n_nodes > LEAT_NODES_MAX)
+        return leat__plan_fail(c->use, err, LEAT_ERR_LIMIT,
+                               "more than %d data sets with streams such as compressed files among them: "
+                               "unpack these, or combine fewer",
+                               LEAT_NODES_MAX - 1);
+    if (n_places > LEAT_CYCLE_MAX)
+        return leat__plan_fail(c->use, err, LEAT_ERR_LIMIT,
+                               "more than %d shards of streams take turns: write smaller cycles",
+                               LEAT_CYCLE_MAX);
+    return 0;
+}
+
+int leat__joint_stream(leat__joint *c, leat__branch_kind kind, leat__blend *blend, bool equal,
+                       leat_error *err) {
+    leat__plan *plan = c->planner->plan;
+    plan->joining = (leat__joining){.kind = kind, .blend = blend, .equal = equal};
+    LEAT_TRY(check_state(c, err));
+    plan->part = leat__alloc(LEAT_MEM_PLAN, (size_t)c->n * sizeof *plan->part);
+    if (!plan->part) return leat__fail_memory(err, (size_t)c->n * sizeof *plan->part, "texts");
+    plan->n_pieces = 0;
+    for (int k = 0; k < c->n; k++) {
+        const int n = c->inner[k].plan.n_pieces;
+        plan->n_pieces = kind == LEAT_BRANCH_ZIP ? plan->n_pieces + n : LEAT_MAX(plan->n_pieces, n);
+    }
+    return leat__joint_finish(c, 0, err);
 }
 
 void leat__joint_end(leat__joint *c) {

@@ -15,6 +15,7 @@ typedef struct leat__joint {
     leat__planner *planner;
     const leat__use *use;
     bool zip;
+    bool streams; /* one of them at least is a stream, so nobody knows how many samples there are */
     int n;
     leat__inner *inner;           /* (n) */
     leat__part *part;             /* (n) */
@@ -32,6 +33,10 @@ int leat__joint_begin(leat__joint *joint, leat__planner *planner, const leat__us
                       leat_error *err);
 /* The orders of the texts become one; takes over the blend, also on failure. */
 int leat__joint_order(leat__joint *joint, leat__branch_kind kind, leat__blend *blend, leat_error *err);
+/* Or, where there are streams, the texts stay apart and are dealt from (join.c); takes over the blend likewise. equal: of
+ * a zip, whether lengths must be. */
+int leat__joint_stream(leat__joint *joint, leat__branch_kind kind, leat__blend *blend, bool equal,
+                       leat_error *err);
 /* Opens the source of the whole and takes over the steps. n: samples of a zip. */
 int leat__joint_finish(leat__joint *joint, uint64_t n, leat_error *err);
 /* After any of these, whatever it returned. */

@@ -54,7 +54,7 @@ static lane *choose_lane(const leat__feed *feed) {
 }
 
 bool leat__feed_hungry(const leat__feed *feed) {
-    return choose_lane(feed) != NULL;
+    return feed->n_parts ? leat__join_hungry(feed) : choose_lane(feed) != NULL;
 }
 
 /* Takes out what was dealt before a restore. */
@@ -71,13 +71,11 @@ static int filter(lane *l, leat__block *content, uint64_t base, leat_error *err)
     size_t kept = 0;
     for (size_t i = 0; i < content->n; i++) {
         const leat__block_record record = *leat__block_at(content, i);
-        const leat__value value = {.data = content->bytes.data + record.offset,
-                                   .bytes = record.size,
-                                   .dtype = LEAT_DTYPE_BYTES,
-                                   .ndim = 1,
-                                   .shape = {(int64_t)record.size}};
-        const leat__stream_place from = {.shard = record.shard, .record = record.record};
-        const leat__where at = {.record = &value, .from = &from, .sample = base + i};
+        const leat__piece piece = {.number = record.record,
+                                   .shard = record.shard,
+                                   .data = content->bytes.data + record.offset,
+                                   .bytes = record.size};
+        const leat__where at = {.piece = &piece, .n_pieces = 1, .sample = base + i};
         const int keeps = record.bad ? 1 : leat__stream_keeps(l->tools, &at, err);
         if (keeps < 0) return keeps; /* nobody knows whether it counts */
         if (keeps) *leat__block_at(content, kept++) = record;
@@ -102,6 +100,10 @@ static int read_block(leat__feed *feed, lane *l, block *b, bool begin, uint64_t 
 }
 
 void leat__feed_read(leat__feed *feed, leat__mutex *mutex) {
+    if (feed->n_parts) {
+        leat__join_read(feed, mutex);
+        return;
+    }
     lane *l = choose_lane(feed);
     block *b = leat__block_new(feed);
     leat_error err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What feed.c and its parts share: lanes in which shards are read (lanes.c), places from which records are dealt out in
- * turn (deal.c), and the window that they are dealt into (window.c). feed.c lets the order choose from the window. */
+ * turn (deal.c), and the window that they are dealt into (window.c). feed.c lets the order choose from the window. Of
+ * combined streams each has a feed of its own, and join.c deals from theirs. */
 #ifndef LEAT_ENGINE_LANES_H
 #define LEAT_ENGINE_LANES_H
 
@@ -11,6 +12,7 @@
 #define LEAT_LANES_MAX (LEAT_CYCLE_MAX + LEAT_INFLATERS_MAX)
 
 typedef struct leat__feed_block {
+    leat__feed *feed; /* whose it is */
     leat__block content;
     uint64_t begin, end;           /* records of the shard that it covers; a filter may have taken some out */
     size_t refs;                   /* records in the window, or taken and not given back                    */
@@ -47,6 +49,14 @@ typedef struct leat__window_record {
     size_t index;    /* in the block                                                */
 } leat__window_record;
 
+typedef struct leat__feed_part { /* of a combination */
+    leat__feed *feed;            /* NULL: its samples have numbers                      */
+    leat__order *order;
+    int leaf, node;
+    uint64_t dealt; /* positions of the run so far                           */
+    bool ended;     /* it has no more of them                                */
+} leat__feed_part;
+
 typedef struct leat__noted { /* a mark that a later position may need */
     uint64_t run;
     leat__mark mark;
@@ -54,9 +64,19 @@ typedef struct leat__noted { /* a mark that a later position may need */
 
 struct leat__feed {
     leat__plan *plan;
-    leat__cond idle; /* readers without work */
-    int n_idle;
-    bool idle_made;
+    leat__feed *root;     /* of all feeds of a pipeline; itself, if it is the one           */
+    leat__cond idle;      /* the root's: readers without work                               */
+    int n_idle;           /* likewise                                                       */
+    bool idle_made;       /* likewise                                                       */
+    int leaf, node, open; /* the first of its plain sources, of its nodes and of its places in a mark */
+    /* Of a combination: */
+    int n_parts, n_pieces;
+    leat__feed_part *part; /* (n_parts)                                                     */
+    leat__record *held;    /* (window_max, n_pieces) what the window's samples are made of  */
+    leat__tools *tools;    /* for filters; NULL without them                                */
+    int waits_for;         /* the part whose next sample is not there yet                   */
+    bool waits_full;       /* ... because its window is full                                */
+    /* Of shards: */
     int n_readers, n_lanes;
     leat__lane lane[LEAT_LANES_MAX];
     uint64_t n_shards;
@@ -89,8 +109,9 @@ struct leat__feed {
     uint64_t at_run, floor;
     uint64_t iteration; /* the order's name for that run */
     bool began;
+    bool anew;        /* the next position begins another run */
     uint64_t awaited; /* the readers wake the workers at this record */
-    uint64_t n_taken; /* records that were not given back yet */
+    uint64_t n_taken; /* samples that were not given back yet */
     size_t block_bytes;
     size_t bytes_max;   /* of all blocks                                            */
     size_t used_max;    /* of those in the window or with records that were taken   */
@@ -105,6 +126,41 @@ static inline size_t leat__block_room(const leat__feed *feed) {
     return feed->block_bytes / 256 * sizeof(leat__block_record);
 }
 
+/* feed.c */
+
+/* Whether a position can be mapped: as leat__feed_ready, or LEAT_FEED_FULL: not before what was taken is given back. */
+enum { LEAT_FEED_FULL = 2 };
+int leat__feed_look(leat__feed *feed, uint64_t epoch, uint64_t position, leat_error *err);
+/* The pieces of the sample at a place that is ready; they stay where they are until they are dropped. */
+int leat__feed_hold(leat__feed *feed, leat__place place, leat__record *out, leat_error *err);
+void leat__record_drop(leat__record *record);
+/* Writes the nodes of this feed into a mark. */
+void leat__feed_write_mark(const leat__feed *feed, uint64_t epoch, uint64_t position, leat__mark *mark);
+/* A run has come to its end: from the first time on the order knows how long the stream is. */
+void leat__feed_end_run(leat__feed *feed);
+
+/* join.c */
+
+/* Everything begins again, at a mark. */
+void leat__join_begin(leat__feed *feed, const leat__mark *from);
+void leat__join_next_run(leat__feed *feed);
+/* Deals samples of the parts into the window, up to number `until` of the run. */
+void leat__join_deal(leat__feed *feed, uint64_t until);
+/* As leat__deal_mark. */
+void leat__join_mark(const leat__feed *feed, uint64_t floor, leat__mark *mark);
+bool leat__join_hungry(const leat__feed *feed);
+void leat__join_read(leat__feed *feed, leat__mutex *mutex);
+
+/* marks.c: of shards that take turns, and of combinations. */
+
+/* Room for those that a window may need. */
+int leat__marks_new(leat__feed *feed, leat_error *err);
+/* Whether this is where one is made, and a new one, whose nodes are to be filled in. */
+bool leat__marks_due(const leat__feed *feed, uint64_t records);
+leat__mark *leat__marks_add(leat__feed *feed);
+/* The last one from which a run can be read again without missing record `floor`; NULL: there is none. */
+const leat__mark *leat__marks_find(const leat__feed *feed, uint64_t floor);
+
 /* window.c */
 
 leat__feed_block *leat__block_new(leat__feed *feed);
@@ -113,11 +169,15 @@ void leat__block_count(leat__feed *feed, leat__feed_block *block);
 /* Nobody needs what is in it. */
 void leat__block_recycle(leat__feed *feed, leat__feed_block *block);
 /* One record less of it is in the window or taken. */
-void leat__block_drop_ref(leat__feed *feed, leat__feed_block *block);
+void leat__block_drop_ref(leat__feed_block *block);
 /* No more of its records will go into the window. */
 void leat__block_close(leat__feed *feed, leat__feed_block *block);
 /* Puts the index-th record of a block behind the others, as number feed->next_record of feed->run. */
 void leat__window_add(leat__feed *feed, leat__feed_block *block, size_t index);
+/* Puts a sample of a combination there; its pieces lie behind those of the others already (leat__window_pieces). */
+void leat__window_add_held(leat__feed *feed);
+/* The pieces of entry i of the window of a combination. */
+leat__record *leat__window_pieces(const leat__feed *feed, uint64_t i);
 /* Lets go of what no position can need any more. */
 void leat__window_free_tail(leat__feed *feed);
 void leat__window_empty(leat__feed *feed);
@@ -146,6 +206,6 @@ void leat__deal_jump(leat__feed *feed, uint64_t run);
 /* Deals what was read into the window, as far as it has room. */
 void leat__deal(leat__feed *feed);
 /* The last place from which a run can be read again without missing record `floor`. */
-leat__mark leat__deal_mark(const leat__feed *feed, uint64_t floor);
+void leat__deal_mark(const leat__feed *feed, uint64_t floor, leat__mark *mark);
 
 #endif

@@ -102,7 +102,7 @@ static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error 
     int at, n_edges;
     if (planner->inside)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "batches are made of the whole: write it behind");
-    if (plan->stream)
+    if (leat__plan_streams(plan))
         return leat__plan_fail(
             use, err, LEAT_ERR_UNSUPPORTED,
             "streams such as compressed files are read one record after the other: unpack them");

@@ -48,8 +48,9 @@ int leat__plan_cache(leat__planner *planner, const leat__use *use, leat_error *e
                                "there is a cache before: one is enough, the later one");
     if (plan->source->paired_anew)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                               "what meets in a sample is different in every epoch, so keeping it is of no "
-                               "use: write shuffle behind zip, or leave out cache");
+                               "what meets in a sample, or comes at a number, is different in every epoch, so "
+                               "keeping it is of no use: write shuffle behind what is combined, or leave out "
+                               "cache");
     LEAT_TRY(check_steps(planner, use, *path != 0, err));
     const bool freeze = leat__use_arg(use, "freeze")->i != 0;
     if (drawn && !freeze)
@@ -167,8 +168,7 @@ static int describe_data(leat__planner *planner, leat__buf *text, leat_error *er
     leat__plan *plan = planner->plan;
     const leat__use *use = &planner->spec->use[plan->caching.last_use];
     uint64_t version = 0;
-    if (plan->stream) LEAT_TRY(leat__stream_version(plan->stream, &version, err));
-    else if (plan->source->class->version)
+    if (plan->source->class->version)
         LEAT_TRY(plan->source->class->version(plan->source, planner->open.n_threads, &version, err));
     else
         return leat__plan_fail(
@@ -182,7 +182,7 @@ static int describe_data(leat__planner *planner, leat__buf *text, leat_error *er
 /* Memory: what the text says or half of the budget, but batches come first. */
 static uint64_t memory_share(leat__plan *plan) {
     const size_t most = plan->budget / 4 * 3, slots = (size_t)plan->n_slots * plan->slot_bytes,
-                 window = plan->stream ? plan->budget / 4 : 0;
+                 window = leat__plan_streams(plan) ? plan->budget / 4 : 0;
     const size_t left = most > slots + window ? most - slots - window : 0;
     const uint64_t wanted = plan->caching.max ? plan->caching.max : plan->budget / 2;
     const size_t share = (size_t)LEAT_MIN(wanted, (uint64_t)left);

@@ -14,12 +14,13 @@ static int concatenate(leat__joint *c, leat_error *err) {
     bool plain = true;
     for (int k = 0; k < c->n; k++) {
         plain = plain && c->order[k]->n_verbs == 0;
-        if (c->length[k] == LEAT_ENDLESS && k + 1 < c->n)
+        if (leat__order_endless(c->order[k]) && k + 1 < c->n)
             return leat__plan_fail(
                 c->use, err, LEAT_ERR_SYNTAX,
                 "'%.100s' has no end, so what follows it never comes: give repeat a number",
                 c->inner[k].text);
     }
+    if (c->streams) return leat__joint_stream(c, LEAT_BRANCH_CONCAT, NULL, false, err);
     if (!plain) LEAT_TRY(leat__joint_order(c, LEAT_BRANCH_CONCAT, NULL, err));
     return leat__joint_finish(c, 0, err);
 }
@@ -40,6 +41,7 @@ static int mix(leat__joint *c, leat__blend_options options, leat_error *err) {
     options.length = c->length;
     options.stop = leat__use_arg(c->use, "stop_on_empty")->i != 0;
     LEAT_TRY(leat__blend_new(&blend, &options, err));
+    if (c->streams) return leat__joint_stream(c, LEAT_BRANCH_BLEND, blend, false, err);
     LEAT_TRY(leat__joint_order(c, LEAT_BRANCH_BLEND, blend, err));
     return leat__joint_finish(c, 0, err);
 }
@@ -166,6 +168,8 @@ static int list_pairs(leat__joint *c, int k, uint64_t n, leat_error *err) {
 static int zip(leat__joint *c, leat_error *err) {
     uint64_t n;
     bool fixed = true, plain = true;
+    if (c->streams)
+        return leat__joint_stream(c, LEAT_BRANCH_ZIP, NULL, leat__use_arg(c->use, "stop")->i == 0, err);
     LEAT_TRY(pair_lengths(c, &n, err));
     for (int k = 0; k < c->n; k++) {
         for (int i = 0; i < c->order[k]->n_verbs; i++)

@@ -26,7 +26,7 @@ static int check_blocks(const leat__planner *planner, const leat__use *use, leat
     if (leat__use_arg(use, "window")->i)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "window and block are two ways to shuffle: write one of them");
-    if (plan->stream)
+    if (leat__plan_streams(plan))
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                "streams such as compressed files are read from their beginning, so their "
                                "blocks cannot be: write window=");
@@ -75,12 +75,12 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
     if (leat__use_arg(use, "block")->i) return add_blocks(planner, use, verb, err);
     if (leat__use_arg(use, "group")->given)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "group counts blocks: write block= too");
-    for (int i = 0; planner->plan->stream && i < planner->plan->order.n_verbs; i++)
+    for (int i = 0; leat__plan_streams(planner->plan) && i < planner->plan->order.n_verbs; i++)
         if (planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT)
             return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                    "streams such as compressed files cannot be shuffled across their "
                                    "repetitions: write shuffle before repeat");
-    if (planner->plan->stream && verb.window == 0) verb.window = STREAM_WINDOW;
+    if (leat__plan_streams(planner->plan) && verb.window == 0) verb.window = STREAM_WINDOW;
     if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "what has no end cannot be shuffled as a whole: write shuffle before repeat, "

@@ -134,10 +134,17 @@ int leat__filter_add(leat__planner *planner, const leat__use *use, leat__questio
                      leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(leat__question_prepare(planner, use, question, err));
-    if (plan->stream) {
+    if (leat__plan_streams(plan)) {
         if (plan->n_filters == LEAT_FILTERS_MAX)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d filters of compressed files",
                                    LEAT_FILTERS_MAX);
+        if (plan->n_parts && (leat__question_counts(plan, question) ||
+                              leat__plan_count_streams(plan) < leat__source_leaves(plan->source)))
+            return leat__plan_fail(
+                use, err, LEAT_ERR_UNSUPPORTED,
+                "behind combined streams only what their records hold can be asked, and no "
+                "function of the program: write %s into the texts that are combined",
+                use->op->name);
         if (plan->cycle && leat__question_counts(plan, question))
             return leat__plan_fail(
                 use, err, LEAT_ERR_UNSUPPORTED,
@@ -180,7 +187,7 @@ static int plan_filter(leat__planner *planner, const leat__use *use, leat_error 
 
 /* Compressed files are read once, from the beginning: nobody knows their classes before. */
 static int refuse_stream(const leat__planner *planner, const leat__use *use, leat_error *err) {
-    if (!planner->plan->stream) return 0;
+    if (!leat__plan_streams(planner->plan)) return 0;
     return leat__plan_fail(
         use, err, LEAT_ERR_UNSUPPORTED,
         "it must know all samples before the first, and streams such as compressed files are read one record "

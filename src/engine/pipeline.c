@@ -73,7 +73,8 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
     if (!feed->worker || !feed->bad)
         return leat__fail_memory(err, (size_t)feed->n_workers * sizeof *feed->worker, "workers");
     LEAT_TRY(leat__ring_new(&feed->ring, &feed->plan, config, err));
-    if (feed->plan.stream) LEAT_TRY(leat__feed_new(&feed->stream, &feed->plan, config, feed->n_workers, err));
+    if (leat__plan_streams(&feed->plan))
+        LEAT_TRY(leat__feed_new(&feed->stream, &feed->plan, config, feed->n_workers, err));
     LEAT_TRY(leat__ahead_new(&feed->ahead, feed, err));
     return leat__sched_start(feed, err);
 }

@@ -19,12 +19,13 @@
 #include "engine/notes.h"
 #include "engine/plan_image.h"
 #include "engine/spec.h"
-#include "order/order.h"
+#include "order/branch.h"
 #include "source/source.h"
 
 #define LEAT_STEPS_MAX 64
 #define LEAT_VALUES_MAX LEAT_FIELDS_MAX
 #define LEAT_CYCLE_MAX 32 /* compressed shards that take turns: a state names each */
+#define LEAT_NODES_MAX 16 /* combined data sets with streams, and their parts: likewise */
 #define LEAT_FILTERS_MAX 8
 
 typedef enum leat__step_kind {
@@ -144,10 +145,21 @@ static inline int64_t leat__output_length(const leat__output *out, int bucket, i
     return axis == out->height_axis ? out->bucket[bucket].height : out->bucket[bucket].width;
 }
 
+typedef struct leat__joining { /* how streams are combined, see join.c */
+    leat__branch_kind kind;
+    leat__blend *blend; /* NULL unless of that kind     */
+    bool equal;         /* zip: lengths must be         */
+} leat__joining;
+
 typedef struct leat__plan {
     leat__source *source;
     leat__stream *stream;        /* not NULL: records come one after the other           */
     uint64_t cycle, cycle_block; /* of a stream: shards that take turns, and records of a turn; 0 = none */
+    /* Of combined data sets with a stream among them: what is left of each text. */
+    int n_parts;
+    struct leat__plan *part; /* (n_parts)                                                  */
+    leat__joining joining;
+    int n_pieces; /* of a sample of a stream, at the most                           */
     leat__order order;
     bool parted; /* some steps are for samples of some parts of the source only */
     int n_filters;
@@ -193,6 +205,18 @@ typedef struct leat__plan {
     leat__arena memory;              /* features, passes, names                                 */
 } leat__plan;
 
+/* Samples come one after the other, and nobody knows how many. */
+static inline bool leat__plan_streams(const leat__plan *plan) {
+    return plan->stream || plan->n_parts;
+}
+/* Shards of a stream that take turns; 1 = they come one after the other. */
+uint64_t leat__plan_places(const leat__plan *plan);
+/* Plain streams in it. */
+int leat__plan_count_streams(const leat__plan *plan);
+/* Nodes in a mark: its own, and those of its parts behind it. */
+int leat__plan_nodes(const leat__plan *plan);
+/* Places of shards that take turns, in all streams in it. */
+int leat__plan_turns(const leat__plan *plan);
 /* Samples of a batch on all ranks together. */
 static inline uint64_t leat__plan_global_batch(const leat__plan *plan) {
     return (uint64_t)plan->batch * (uint64_t)plan->world;

@@ -42,9 +42,13 @@ static void print_shape(printer *p, const leat__output *out) {
     print(p, ")");
 }
 
-static void print_branch(printer *p, const leat__branch *branch) {
+static const char *how_combined(leat__branch_kind kind) {
     static const char *const how[] = {"one after the other", "side by side", "mixed"};
-    print(p, "%d parts %s (", branch->n, how[branch->kind]);
+    return how[kind];
+}
+
+static void print_branch(printer *p, const leat__branch *branch) {
+    print(p, "%d parts %s (", branch->n, how_combined(branch->kind));
     for (int k = 0; k < branch->n; k++) {
         const uint64_t n = leat__order_length(&branch->order[k]);
         if (n == LEAT_ENDLESS) print(p, "%swithout end", k ? ", " : "");
@@ -60,9 +64,11 @@ static void print_turns(printer *p, uint64_t cycle, uint64_t block) {
 static void print_order(printer *p, const leat__plan *plan) {
     const leat__order *order = &plan->order;
     print(p, "order     ");
-    if (plan->cycle)
-        print_turns(p, LEAT_MIN(plan->cycle, (uint64_t)leat__stream_shards(plan->stream)), plan->cycle_block);
-    if (plan->cycle && (order->n_verbs || plan->n_filters)) print(p, ", ");
+    if (plan->cycle) print_turns(p, leat__plan_places(plan), plan->cycle_block);
+    if (plan->n_parts)
+        print(p, "%d parts %s, as they are read", plan->n_parts, how_combined(plan->joining.kind));
+    const bool dealt = plan->cycle || plan->n_parts;
+    if (dealt && (order->n_verbs || plan->n_filters)) print(p, ", ");
     for (int i = 0; i < order->n_verbs; i++) {
         const leat__order_verb *v = &order->verb[i];
         if (i) print(p, ", ");
@@ -100,10 +106,11 @@ static void print_order(printer *p, const leat__plan *plan) {
         }
     }
     if (plan->n_filters) print(p, "%sfiltered while it is read", order->n_verbs ? ", " : "");
-    else if (order->n_verbs == 0 && !plan->cycle) print(p, "as it is");
+    else if (order->n_verbs == 0 && !dealt) print(p, "as it is");
     const uint64_t n = leat__order_length(order);
     if (n == LEAT_ENDLESS)
-        print(p, "; %s\n", plan->stream ? "length not known before it was read once" : "without end");
+        print(p, "; %s\n",
+              leat__plan_streams(plan) ? "length not known before it was read once" : "without end");
     else print(p, "; %" PRIu64 " samples an epoch\n", n);
 }
 
@@ -185,7 +192,8 @@ static looked look_at_some(const leat__plan *plan, int pass) {
     const leat__source *source = plan->source;
     bool only[LEAT_STEPS_MAX] = {false};
     leat_error ignored;
-    if (plan->stream || !source->home) return found; /* only of files: the program is not called for this */
+    if (leat__plan_streams(plan) || !source->home)
+        return found; /* only of files: the program is not called for this */
     leat__tools *tools = leat__alloc(LEAT_MEM_PLAN, sizeof *tools);
     if (!tools) return found;
     for (int i = 0; i < pass; i++) only[i] = plan->step[i].kind == LEAT_STEP_PARSE;

@@ -4,7 +4,7 @@
  * depends on text and data alone. */
 #include <stdio.h>
 
-#include "engine/select.h"
+#include "engine/taste.h"
 
 enum { TRIES = 16 };
 
@@ -21,12 +21,24 @@ static int probe_sample(leat__planner *planner, leat__tools *tools, const leat__
     return 0;
 }
 
+/* Of a stream the samples come as they are read. 1 = there is no other. */
+static int probe_next(leat__planner *planner, leat__tools *tools, leat__taste *taste, leat__where *at,
+                      leat_error *err) {
+    if (taste) {
+        const int rc = leat__taste_next(taste, &at->piece, &at->n_pieces, err);
+        if (rc == 1) leat__fail(err, LEAT_ERR_NOT_FOUND, "%s holds no record", planner->plan->source->title);
+        if (rc != 0) return rc;
+    }
+    return probe_sample(planner, tools, at, err);
+}
+
 int leat__plan_probe(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
+    leat__taste *taste = NULL;
     leat__tools *tools = leat__alloc(LEAT_MEM_PLAN, sizeof *tools);
     if (!tools) return leat__fail_memory(err, sizeof *tools, "a plan");
     int rc = leat__tools_init(tools, plan, NULL, err);
-    leat__buf record = {.kind = LEAT_MEM_WINDOW};
+    if (rc == 0 && leat__plan_streams(plan)) rc = leat__taste_new(&taste, plan, err);
     /* Of samples that were chosen the first is asked, since others may have other shapes. */
     int chosen = 0;
     for (int i = 0; i < plan->order.n_verbs; i++)
@@ -38,42 +50,16 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
     for (uint64_t i = 0; i < tries && rc == 0; i++) {
         leat__where at = {.sample = leat__order_map_part(&plan->order, chosen, i)};
         leat_error now = {0};
-        int got = 0;
-        bool ended = false;
-        leat__value value;
-        leat__stream_place from;
-        if (plan->stream) {
-            got = leat__stream_next(plan->stream, &record, &now);
-            value = (leat__value){.data = record.data,
-                                  .bytes = record.size,
-                                  .dtype = LEAT_DTYPE_BYTES,
-                                  .ndim = 1,
-                                  .shape = {(int64_t)record.size}};
-            at.record = &value;
-            if (got == 0) {
-                leat__stream_where(plan->stream, &from.shard, &from.record);
-                at.from = &from;
-            }
-            const int kept = got == 0 ? leat__stream_keeps(tools, &at, &now) : 1;
-            if (kept < 0) got = kept;
-            if (kept == 0) {
-                i--; /* it does not count */
-                continue;
-            }
-            ended = got == 1;
-            if (ended) got = leat__fail(&now, LEAT_ERR_NOT_FOUND, "%s holds no record", plan->source->title);
-        }
-        if (got == 0) got = probe_sample(planner, tools, &at, &now);
+        const int got = probe_next(planner, tools, taste, &at, &now);
         if (i == 0) first = now;
         if (got == 0) break;
-        if (i + 1 == tries || ended) {
+        if (i + 1 == tries || got == 1) {
             if (err) *err = first;
             rc = first.code;
         }
     }
-    leat__buf_free(&record);
+    leat__taste_free(&taste);
     leat__tools_free(tools);
     leat__free(tools);
-    if (plan->stream) leat__stream_rewind(plan->stream);
     return rc;
 }

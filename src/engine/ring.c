@@ -63,8 +63,8 @@ static bool slot_arrays(leat__slot *slot) {
     slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
     slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
     if (ring->stream)
-        slot->record =
-            leat__alloc(LEAT_MEM_SLOT, (size_t)(ring->n_records + ring->n_others) * sizeof *slot->record);
+        slot->record = leat__alloc(LEAT_MEM_SLOT, (size_t)(ring->n_records + ring->n_others) *
+                                                      (size_t)ring->n_pieces * sizeof *slot->record);
     if (!slot->sample || !slot->position || !slot->dropped || !slot->count || !slot->offsets ||
         (ring->stream && !slot->record))
         return false;
@@ -113,7 +113,8 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     ring->n_outputs = plan->n_outputs;
     memcpy(ring->output, plan->output, sizeof ring->output);
     ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
-    ring->stream = plan->stream != NULL;
+    ring->stream = leat__plan_streams(plan);
+    ring->n_pieces = plan->n_pieces;
     const bool spares = leat__plan_pads(plan) && !plan->drop_remainder && plan->rank > 0;
     ring->n_records = plan->batch * (spares ? 2 : 1);
     if (ring->stream && plan->on_error == LEAT_ON_ERROR_REPLACE && plan->batch < LEAT_OTHERS)

@@ -22,21 +22,28 @@ typedef enum leat__slot_state {
     LEAT_SLOT_LEASED
 } leat__slot_state;
 
-/* Where a stream can be read from, to go on behind a batch; zeroed = from its beginning. */
-typedef struct leat__mark {
+/* Where a stream can be read from, to go on behind a batch; zeroed = from its beginning. Combined streams have a node for
+ * the whole and for each part, down to the last: in the order of the text, first the whole, then its parts. */
+typedef struct leat__mark_node {
     bool set;
     uint64_t iteration;     /* the order's name for the run of the stream                        */
     uint64_t shard;         /* holds the first record that a later position may need; of shards
-                               that take turns, the next that none of the places has yet          */
+                               that take turns, the next that none of the places has yet; of a
+                               combination, none                                                 */
     uint64_t first, origin; /* records before, without and with those that filters drop           */
     uint64_t records;       /* in the whole stream, if the position depends on it; 0 = it does not */
-    /* Of shards that take turns: */
-    int n_open;           /* places; 0 = at the beginning of a run                   */
-    uint64_t at, in_turn; /* whose turn it is, and records of it so far              */
-    struct leat__mark_open {
-        uint64_t shard; /* UINT64_MAX = none                                       */
-        uint64_t dealt; /* records of it before, with those that filters drop      */
-    } open[LEAT_CYCLE_MAX];
+    bool turns;             /* shards take turns, and this is not the beginning of a run: */
+    uint64_t at, in_turn;   /* whose turn it is, and records of it so far                   */
+    uint64_t position;      /* a part: samples of it before, in the run of the whole        */
+    bool ended;             /* ... and it has no more                                       */
+} leat__mark_node;
+typedef struct leat__mark_open { /* a place of shards that take turns */
+    uint64_t shard;              /* UINT64_MAX = none                                       */
+    uint64_t dealt;              /* records of it before, with those that filters drop      */
+} leat__mark_open;
+typedef struct leat__mark {
+    leat__mark_node node[LEAT_NODES_MAX];
+    leat__mark_open open[LEAT_CYCLE_MAX]; /* of all streams, one behind the other */
 } leat__mark;
 
 typedef struct leat__cursor { /* a position between two batches */
@@ -46,13 +53,12 @@ typedef struct leat__cursor { /* a position between two batches */
     leat__mark mark;   /* streams only                   */
 } leat__cursor;
 
-typedef struct leat__record { /* of a stream, in a block of the window; zeroed = none */
-    const uint8_t *data;
-    size_t bytes;
-    uint64_t origin; /* its number, those that a filter dropped counted too */
-    leat__stream_place from;
-    const leat_error *bad; /* not NULL: the record is lost, and why */
-    struct leat__feed_block *block;
+typedef struct leat__record { /* a piece of a sample of a stream, in the window; zeroed = none */
+    bool there;
+    leat__piece piece;
+    uint64_t origin;                /* number of the sample, those that a filter dropped counted too */
+    const leat_error *bad;          /* not NULL: the record is lost, and why                         */
+    struct leat__feed_block *block; /* where it lies; NULL: a sample that has a number              */
 } leat__record;
 typedef struct leat__ring leat__ring;
 
@@ -67,7 +73,7 @@ typedef struct leat__slot {
     bool holes;        /* places were dropped                   */
     bool fill;         /* holes are filled, not closed          */
     uint64_t n_global; /* samples of the batch on all ranks, as far as it was mapped */
-    int n_records;     /* taken from the stream                 */
+    int n_records;     /* samples taken from the stream         */
     int next_place;    /* first that no task has                */
     int n_done;
     uint8_t *memory;
@@ -75,7 +81,7 @@ typedef struct leat__slot {
     uint64_t *position;   /* (batch) in the epoch                  */
     leat__params *params; /* (batch), only when somebody asks      */
     char *params_text;
-    leat__record *record; /* (ring->n_records + n_others), streams only, while filling */
+    leat__record *record; /* (ring->n_records + n_others, n_pieces), streams only, while filling */
     int n_others;         /* of them, that may take the place of bad ones            */
     uint8_t *dropped;     /* (batch) 1 = a hole                    */
     int64_t **count;      /* [output] (batch), ragged outputs only; of padded ones (batch, ndim) */
@@ -104,6 +110,7 @@ struct leat__ring {
     leat__output output[LEAT_FIELDS_MAX];
     size_t slot_bytes;
     bool stream, params;
+    int n_pieces;  /* of a sample of a stream, at the most */
     int n_records; /* of a slot: its own, and perhaps those of the first rank, which fill places up */
     int n_others;  /* of a slot, behind those: from the window, in case that some are bad            */
     pid_t owner;   /* the process that may touch the mutex  */
@@ -121,8 +128,11 @@ void leat__ring_close(leat__ring **ring);
 leat__slot *leat__ring_free_slot(leat__ring *ring);
 /* Remembers a bad sample; with the mutex held. */
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err);
-/* Where the record of a place lies. */
+/* Which of the slot's samples of a stream a place has, and the pieces of one of them. */
 int leat__slot_record(const leat__slot *slot, int place);
+static inline leat__record *leat__slot_pieces(const leat__slot *slot, int i) {
+    return slot->record + (size_t)i * (size_t)slot->ring->n_pieces;
+}
 /* All places are done: closes holes, packs ragged fields, describes the tensors. Without the mutex. */
 void leat__slot_finish(leat__slot *slot);
 

@@ -340,7 +340,9 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
 static int run_range(leat__tools *tools, const leat__where *at, int from, int to, leat_error *err) {
     const leat__plan *plan = tools->plan;
     const bool *const only = tools->only;
-    const uint64_t parts = plan->parted ? plan->source->class->parts(plan->source, at->sample) : 0;
+    const uint64_t parts = !plan->parted ? 0
+                           : at->piece   ? leat__source_parts_of(plan->source, 0, at->piece, at->n_pieces)
+                                         : plan->source->class->parts(plan->source, at->sample);
     for (const leat__step *step = plan->step + from; step < plan->step + to; step++) {
         if ((only && !only[step - plan->step]) || (step->parts && !(step->parts & parts))) continue;
         leat__run_stage(tools, step->stage);
@@ -381,6 +383,8 @@ static bool take_cached(leat__tools *tools, const leat__where *at) {
 /* What the source gives, unless somebody has read it already. */
 static int read_values(leat__tools *tools, const leat__where *at, leat_error *err) {
     const leat__source *source = tools->plan->source;
+    if (at->piece)
+        return leat__source_gather(source, &tools->reader, 0, at->piece, at->n_pieces, tools->value, err);
     if (!at->record) return source->class->read(source, &tools->reader, at->sample, tools->value, err);
     memcpy(tools->value, at->record, (size_t)source->n_fields * sizeof tools->value[0]);
     return 0;
@@ -408,7 +412,7 @@ static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *e
 /* Some values of a sample, for a question: from the index, the record or the file, whether or not there is a cache. */
 static int run_question(leat__tools *tools, const leat__where *at, leat_error *err) {
     const leat__source *source = tools->plan->source;
-    if (at->record || !tools->known) LEAT_TRY(read_values(tools, at, err));
+    if (at->record || at->piece || !tools->known) LEAT_TRY(read_values(tools, at, err));
     for (int i = 0; i < source->n_fields; i++)
         if (tools->known >> i & 1)
             source->class->known(source, at->sample, i, &tools->value[i], &tools->told[i]);
@@ -429,7 +433,7 @@ static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err)
 }
 
 void leat__run_describe(const leat__plan *plan, const leat__where *at, char *text, size_t cap) {
-    if (at->from) leat__stream_describe(plan->stream, at->from->shard, at->from->record, text, cap);
+    if (at->piece) leat__source_describe_pieces(plan->source, 0, at->piece, at->n_pieces, text, cap);
     else plan->source->class->describe(plan->source, at->sample, text, cap);
 }
 

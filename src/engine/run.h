@@ -43,19 +43,15 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     uint64_t stage_ns[LEAT_STAGE_COUNT];
 };
 
-typedef struct leat__stream_place { /* of a record */
-    size_t shard;
-    uint64_t record; /* its number in the shard */
-} leat__stream_place;
-
 struct leat__where { /* which sample, and where its results go                   */
     uint64_t epoch, position, sample;
     const leat__value *record; /* what the source gives, if it was read already: a value for each field */
-    const leat__stream_place *from; /* of a stream                                         */
-    uint8_t *slot;                  /* memory of the batch, NULL = nowhere: the values are wanted */
-    int place;                      /* in the batch                                             */
-    int bucket;                     /* of the batch; 0 if there are none                        */
-    leat__params *params;           /* NULL: nobody asks what was drawn                         */
+    const leat__piece *piece;  /* (n_pieces) of a stream: what it is made of                  */
+    int n_pieces;
+    uint8_t *slot;        /* memory of the batch, NULL = nowhere: the values are wanted */
+    int place;            /* in the batch                                             */
+    int bucket;           /* of the batch; 0 if there are none                        */
+    leat__params *params; /* NULL: nobody asks what was drawn                         */
     int64_t **count; /* [output][place]: values of ragged fields; [output][place][axis]: of padded ones */
 };
 

@@ -107,7 +107,7 @@ static int walk_places(leat_pipeline *feed) {
         const bool mine = at >= own && at - own < batch, spare = at < (uint64_t)feed->ring->n_records - batch;
         if (!mine && !spare) continue;
         const leat__place place = leat__order_map(order, slot->begin.epoch, position);
-        leat__record *record = &slot->record[mine ? at - own : batch + at];
+        leat__record *record = leat__slot_pieces(slot, (int)(mine ? at - own : batch + at));
         if (leat__feed_take(feed->stream, place, record, &feed->stream_failed) < 0) return 0;
         slot->n_records++;
         if (mine) map_place(feed, position, record->origin);
@@ -134,7 +134,7 @@ static int map_places(leat_pipeline *feed) {
     while (leat__plan_pads(plan) && real > 0 && slot->n < plan->batch) {
         const uint64_t position = slot->begin.position + (uint64_t)slot->n % real;
         map_place(feed, position,
-                  feed->stream ? slot->record[leat__slot_record(slot, slot->n)].origin
+                  feed->stream ? leat__slot_pieces(slot, leat__slot_record(slot, slot->n))->origin
                                : leat__order_map(&plan->order, slot->begin.epoch, position).sample);
     }
     return 1;
@@ -146,14 +146,15 @@ enum { REPLACING = 0xffffffff, BORROWING = 0xfffffffe }; /* numbers of operation
 static void borrow_records(leat_pipeline *feed, leat__slot *slot) {
     const uint64_t last = slot->begin.position + slot->n_global - 1;
     leat__rng rng = leat__rng_at(feed->plan.seed, slot->begin.epoch, last, (uint32_t)BORROWING);
-    slot->n_others = leat__feed_take_others(feed->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
-                                            slot->record + feed->ring->n_records, feed->ring->n_others);
+    slot->n_others =
+        leat__feed_take_others(feed->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
+                               leat__slot_pieces(slot, feed->ring->n_records), feed->ring->n_others);
 }
 
 /* By what is there, not by n: holes that were closed had records too. */
 static void drop_records(leat_pipeline *feed, leat__slot *slot) {
     for (int i = 0; feed->stream && i < feed->ring->n_records + feed->ring->n_others; i++)
-        leat__feed_give(feed->stream, &slot->record[i]);
+        leat__feed_give(feed->stream, leat__slot_pieces(slot, i));
 }
 
 /* Opens the next slot as far as possible; true if there is something to deal out now. */
@@ -201,30 +202,36 @@ static bool next_task(leat_pipeline *feed, leat__task *task) {
 
 /* ----------------------------------------------------------------------------------------- run tasks */
 
+/* What a sample of a stream is made of; room is for those of more than one piece. Fails if one of them is lost. */
+static int take_pieces(const leat_pipeline *feed, const leat__record *entry, leat__piece *room,
+                       leat__where *at, leat_error *err) {
+    const leat__record *end = entry + feed->ring->n_pieces;
+    at->n_pieces = 0;
+    for (const leat__record *record = entry; record < end && record->there; record++) {
+        room[at->n_pieces++] = record->piece;
+        if (!record->bad) continue;
+        *err = *record->bad;
+        err->stage = LEAT_STAGE_READ;
+        err->sample = at->sample;
+        return err->code;
+    }
+    at->piece = room;
+    return 0;
+}
+
 /* entry: what was read already, of a stream; NULL = the sample is to be read. */
 static int run_entry(leat__worker *worker, const leat__record *entry, leat__where *at, leat_error *err) {
-    leat__value record;
+    leat__piece room[LEAT_NODES_MAX];
     at->record = NULL;
-    if (entry) {
-        if (entry->bad) {
-            *err = *entry->bad;
-            err->stage = LEAT_STAGE_READ;
-            err->sample = at->sample;
-            return entry->bad->code;
-        }
-        record = (leat__value){.data = entry->data,
-                               .bytes = entry->bytes,
-                               .dtype = LEAT_DTYPE_BYTES,
-                               .ndim = 1,
-                               .shape = {(int64_t)entry->bytes}};
-        at->record = &record;
-        at->from = &entry->from;
-    }
-    return leat__run_sample(&worker->tools, at, err);
+    at->piece = NULL;
+    if (entry) LEAT_TRY(take_pieces(worker->feed, entry, room, at, err));
+    const int rc = leat__run_sample(&worker->tools, at, err);
+    at->piece = NULL; /* whoever asks again says what it is made of */
+    return rc;
 }
 
 static int run_place(leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
-    const leat__record *entry = slot->record ? &slot->record[leat__slot_record(slot, place)] : NULL;
+    const leat__record *entry = slot->record ? leat__slot_pieces(slot, leat__slot_record(slot, place)) : NULL;
     return run_entry(worker, entry, at, err);
 }
 
@@ -267,8 +274,8 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
         const leat__record *entry = NULL;
         if (slot->record) {
             const int k = (int)leat__rng_below(&rng, (uint64_t)(slot->n + slot->n_others));
-            entry =
-                &slot->record[k < slot->n ? leat__slot_record(slot, k) : feed->ring->n_records + k - slot->n];
+            entry = leat__slot_pieces(slot, k < slot->n ? leat__slot_record(slot, k)
+                                                        : feed->ring->n_records + k - slot->n);
             at->sample = entry->origin;
         } else {
             leat__lock(&feed->ring->mutex); /* mapping may make a table */

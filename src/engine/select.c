@@ -67,7 +67,7 @@ int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__q
     uint64_t room;
     question->known = values & (source->n_fields < 32 ? (UINT32_C(1) << source->n_fields) - 1 : UINT32_MAX);
     for (int i = 0; i < source->n_fields; i++)
-        if (values >> i & 1 && (plan->stream || !source->class->known || source->n_samples == 0 ||
+        if (values >> i & 1 && (leat__plan_streams(plan) || !source->class->known || source->n_samples == 0 ||
                                 !source->class->known(source, 0, i, &value, &room)))
             question->known = 0;
     return 0;
@@ -459,13 +459,13 @@ int leat__choice_place(const leat__planner *planner, const leat__use *use, leat_
                 "what it could choose from is different in every epoch: write %s before %s", name,
                 verb->kind == LEAT_ORDER_SHUFFLE ? "shuffle" : "balance or rejection_resample");
     }
-    if (planner->plan->stream && *at > 0)
+    if (leat__plan_streams(planner->plan) && *at > 0)
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                "streams such as compressed files are read record by record: write %s before "
                                "take, skip and shard",
                                name);
     const uint64_t n = order->length[*at];
-    if (!planner->plan->stream && n > UINT32_MAX)
+    if (!leat__plan_streams(planner->plan) && n > UINT32_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %u samples to choose from", UINT32_MAX);
     return 0;
 }

@@ -6,6 +6,8 @@
  * That of a stream has ` stream=RUN:SHARD:FIRST:ORIGIN:RECORDS` before the text: from which shard to read on, and what
  * was counted before it (leat__mark). So only shards that are still needed are inflated again. Of shards that take turns,
  * SHARD is the next to begin, and behind RECORDS follow `:AT:IN_TURN:SHARD.DEALT:SHARD.DEALT:-`, a word for each place.
+ * Of combined streams there is `RUN:FIRST:ORIGIN:RECORDS` and for each part `/POSITION`, the number of its samples before,
+ * with `!` if it has no more, or else with `@` and what there is of a stream.
  *
  * It is the same on all ranks: positions and batches are those of all of them together, so that another number of ranks
  * can go on from it.
@@ -14,12 +16,13 @@
  * changed can be named.
  *
  * Hashes decide whether it belongs to a pipeline; the text, which may be cut, tells a person what it belonged to. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/pipeline.h"
 
-enum { TEXT_MAX = 640, PART_DIGITS = 8 };
+enum { TEXT_MAX = 640, STREAM_MAX = 1024, PART_DIGITS = 8 };
 
 static uint32_t part_hash(const leat__source *part) {
     return (uint32_t)(part->fingerprint ^ part->fingerprint >> 32);
@@ -35,27 +38,64 @@ static int write_parts(const leat__source *source, char text[TEXT_MAX]) {
     return n;
 }
 
-/* What there is of a stream, or nothing; its length. */
-static int write_mark(const leat__mark *mark, char text[TEXT_MAX]) {
-    text[0] = 0;
-    if (!mark->set) return 0;
-    int n = snprintf(text, TEXT_MAX, " stream=%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64,
-                     mark->iteration, mark->shard, mark->first, mark->origin, mark->records);
-    if (mark->n_open)
-        n += snprintf(text + n, (size_t)(TEXT_MAX - n), ":%" PRIu64 ":%" PRIu64, mark->at, mark->in_turn);
-    for (int i = 0; i < mark->n_open && n < TEXT_MAX; i++) {
-        const struct leat__mark_open *open = &mark->open[i];
-        n += open->shard == UINT64_MAX ? snprintf(text + n, (size_t)(TEXT_MAX - n), ":-")
-                                       : snprintf(text + n, (size_t)(TEXT_MAX - n), ":%" PRIx64 ".%" PRIx64,
-                                                  open->shard, open->dealt);
+typedef struct writer { /* of what there is of a stream */
+    char *text;
+    int n; /* characters that it would have */
+} writer;
+
+static void put(writer *w, const char *fmt, ...) LEAT_PRINTF(2, 3);
+static void put(writer *w, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    const bool fits = w->n < STREAM_MAX;
+    w->n += vsnprintf(fits ? w->text + w->n : NULL, fits ? (size_t)(STREAM_MAX - w->n) : 0, fmt, args);
+    va_end(args);
+}
+
+static void write_places(writer *w, const leat__mark_node *node, const leat__mark_open *open, uint64_t n) {
+    put(w, ":%" PRIu64 ":%" PRIu64, node->at, node->in_turn);
+    for (uint64_t i = 0; i < n; i++) {
+        if (open[i].shard == UINT64_MAX) put(w, ":-");
+        else put(w, ":%" PRIx64 ".%" PRIx64, open[i].shard, open[i].dealt);
     }
-    return n;
+}
+
+/* Writes the nodes of a plan; *node and *open are its first, and behind its last afterwards. */
+static void write_nodes(writer *w, const leat__plan *plan, const leat__mark *mark, int *node, int *open) {
+    const leat__mark_node *own = &mark->node[(*node)++];
+    const uint64_t places = plan->stream ? leat__plan_places(plan) : 0;
+    put(w, "%" PRIu64 ":", own->iteration);
+    if (plan->stream) put(w, "%" PRIu64 ":", own->shard);
+    put(w, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, own->first, own->origin, own->records);
+    if (own->turns) write_places(w, own, mark->open + *open, places);
+    if (places > 1) *open += (int)places;
+    for (int k = 0; k < plan->n_parts; k++) {
+        const leat__plan *part = &plan->part[k];
+        const leat__mark_node *its = &mark->node[*node];
+        put(w, "/%" PRIu64 "%s", its->position, its->ended ? "!" : its->set ? "@" : "");
+        if (!its->ended && its->set) write_nodes(w, part, mark, node, open);
+        else *node += leat__plan_nodes(part), *open += leat__plan_turns(part);
+    }
+}
+
+/* What there is of a stream, or nothing; its length. */
+static int write_mark(const leat__plan *plan, const leat__mark *mark, char text[STREAM_MAX]) {
+    writer w = {.text = text};
+    int node = 0, open = 0;
+    text[0] = 0;
+    if (!mark->node[0].set) return 0;
+    put(&w, " stream=");
+    write_nodes(&w, plan, mark, &node, &open);
+    return w.n;
 }
 
 int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
     const leat__plan *plan = &feed->plan;
-    char parts[TEXT_MAX], stream[TEXT_MAX];
-    const int left = TEXT_MAX - write_parts(plan->source, parts) - write_mark(&feed->handed.mark, stream);
+    char parts[TEXT_MAX], stream[STREAM_MAX];
+    const int n_stream = write_mark(plan, &feed->handed.mark, stream);
+    const int left = TEXT_MAX - write_parts(plan->source, parts) - n_stream;
+    if (n_stream >= STREAM_MAX)
+        return leat__fail(err, LEAT_ERR_LIMIT, "the state is longer than 1024 bytes: combine fewer streams");
     const int n =
         snprintf(text, cap,
                  "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
@@ -92,51 +132,106 @@ static bool take_number(const char **at, int base, uint64_t *out, char *behind) 
 }
 
 /* The places of shards that take turns; false if they cannot be so. */
-static bool read_places(const leat__plan *plan, const char *at, leat__mark *mark) {
-    const uint64_t n_shards = leat__stream_shards(plan->stream), cycle = LEAT_MIN(plan->cycle, n_shards);
-    char behind;
-    if (!take_number(&at, 10, &mark->at, &behind) || behind != ':' ||
-        !take_number(&at, 10, &mark->in_turn, &behind) || behind != ':')
+static bool read_places(const leat__plan *plan, const char **at, leat__mark_node *node, leat__mark_open *open,
+                        char *behind) {
+    const uint64_t cycle = leat__plan_places(plan);
+    if (!take_number(at, 10, &node->at, behind) || *behind != ':' ||
+        !take_number(at, 10, &node->in_turn, behind) || *behind != ':')
         return false;
     for (uint64_t i = 0; i < cycle; i++) {
-        struct leat__mark_open *open = &mark->open[i];
-        if (*at == '-') {
-            *open = (struct leat__mark_open){.shard = UINT64_MAX};
-            behind = at[1];
-            at += 1 + (behind != 0);
-        } else if (!take_number(&at, 16, &open->shard, &behind) || behind != '.' ||
-                   !take_number(&at, 16, &open->dealt, &behind) || open->shard >= mark->shard) {
+        if (**at == '-') {
+            open[i] = (leat__mark_open){.shard = UINT64_MAX};
+            *behind = (*at)[1];
+            *at += 1 + (*behind != 0);
+        } else if (!take_number(at, 16, &open[i].shard, behind) || *behind != '.' ||
+                   !take_number(at, 16, &open[i].dealt, behind) || open[i].shard >= node->shard) {
             return false;
         }
-        for (uint64_t k = 0; k < i && open->shard != UINT64_MAX; k++)
-            if (mark->open[k].shard == open->shard) return false;
-        if (behind != (i + 1 < cycle ? ':' : ' ')) return false;
+        for (uint64_t k = 0; k < i && open[i].shard != UINT64_MAX; k++)
+            if (open[k].shard == open[i].shard) return false;
+        if (i + 1 < cycle && *behind != ':') return false;
     }
-    mark->n_open = (int)cycle;
-    return mark->at < cycle && mark->in_turn < plan->cycle_block && mark->open[mark->at].shard != UINT64_MAX;
+    node->turns = true;
+    return node->at < cycle && node->in_turn < plan->cycle_block && open[node->at].shard != UINT64_MAX;
+}
+
+static bool possible(const leat__plan *plan, const leat__mark_node *node) {
+    const uint64_t known = plan->order.length[0];
+    if (node->first > node->origin || node->origin == UINT64_MAX || node->records == LEAT_ENDLESS)
+        return false;
+    if (node->records && (node->first > node->records || (known != LEAT_ENDLESS && known != node->records)))
+        return false;
+    if (!plan->stream) return true;
+    const uint64_t n_shards = leat__stream_shards(plan->stream);
+    const bool turns = leat__plan_places(plan) > 1, none = node->shard == 0 && node->origin == 0;
+    return node->shard < n_shards + node->turns && (node->turns || none || (!turns && node->shard > 0));
+}
+
+static bool read_nodes(const leat__plan *plan, const char **at, leat__mark *mark, int *node, int *open,
+                       char *behind);
+
+/* The parts of a combination: as many samples of them were dealt as of the whole. */
+static bool read_parts(const leat__plan *plan, const char **at, leat__mark *mark, uint64_t origin, int *node,
+                       int *open, char *behind) {
+    const bool zip = plan->joining.kind == LEAT_BRANCH_ZIP;
+    uint64_t sum = 0;
+    for (int k = 0; k < plan->n_parts; k++) {
+        const leat__plan *part = &plan->part[k];
+        leat__mark_node *its = &mark->node[*node];
+        const uint64_t length = leat__order_length(&part->order);
+        uint64_t position;
+        if (*behind != '/' || !take_number(at, 10, &position, behind)) return false;
+        const bool goes_on = *behind == '@', ended = *behind == '!';
+        if (goes_on && (!leat__plan_streams(part) || position == 0)) return false;
+        if (!goes_on && !ended && leat__plan_streams(part) && position > 0) return false;
+        if (position > length || (zip && (position != origin || ended))) return false;
+        if (!leat__plan_streams(part) && ended != (position == length) && position > 0) return false;
+        if (goes_on) {
+            if (!read_nodes(part, at, mark, node, open, behind)) return false;
+        } else {
+            *node += leat__plan_nodes(part);
+            *open += leat__plan_turns(part);
+        }
+        if (ended) {
+            *behind = **at;
+            *at += **at != 0;
+        }
+        its->position = position;
+        its->ended = ended;
+        sum += position;
+    }
+    return zip || sum == origin;
+}
+
+/* As write_nodes; behind: the character behind it. False if it cannot be. */
+static bool read_nodes(const leat__plan *plan, const char **at, leat__mark *mark, int *node, int *open,
+                       char *behind) {
+    leat__mark_node *own = &mark->node[(*node)++];
+    uint64_t *const numbers[] = {&own->iteration, &own->shard, &own->first, &own->origin, &own->records};
+    const uint64_t places = plan->stream ? leat__plan_places(plan) : 0;
+    *behind = ':';
+    for (size_t i = 0; i < LEAT_COUNT(numbers); i++) {
+        if (i == 1 && !plan->stream) continue;
+        if (*behind != ':' || !take_number(at, 10, numbers[i], behind)) return false;
+    }
+    own->set = true;
+    if (*behind == ':' && (places < 2 || !read_places(plan, at, own, mark->open + *open, behind)))
+        return false;
+    if (places > 1) *open += (int)places;
+    if (!possible(plan, own)) return false;
+    return !plan->n_parts || read_parts(plan, at, mark, own->origin, node, open, behind);
 }
 
 /* What it says of a stream; false if that cannot be. */
 static bool read_mark(const leat_pipeline *feed, const char *text, const char *end, leat__mark *mark) {
     static const char key[] = " stream=";
-    uint64_t *const numbers[] = {&mark->iteration, &mark->shard, &mark->first, &mark->origin, &mark->records};
     const char *at = strstr(text, key);
-    char behind = ':';
+    int node = 0, open = 0;
+    char behind;
     *mark = (leat__mark){0};
     if (!at || at >= end) return true; /* from its beginning */
     at += sizeof key - 1;
-    for (size_t i = 0; i < LEAT_COUNT(numbers); i++)
-        if (behind != ':' || !take_number(&at, 10, numbers[i], &behind)) return false;
-    if (!feed->stream) return false;
-    const uint64_t known = feed->plan.order.length[0], n_shards = leat__stream_shards(feed->plan.stream);
-    const bool turns = LEAT_MIN(feed->plan.cycle, n_shards) > 1, none = mark->shard == 0 && mark->origin == 0;
-    if (behind != ' ' && (!turns || behind != ':' || !read_places(&feed->plan, at, mark))) return false;
-    mark->set = true;
-    return mark->shard < n_shards + (mark->n_open > 0) && mark->first <= mark->origin &&
-           mark->first != UINT64_MAX && mark->origin != UINT64_MAX &&
-           (mark->n_open || none || (!turns && mark->shard > 0)) && mark->records != LEAT_ENDLESS &&
-           (mark->records == 0 || mark->first <= mark->records) &&
-           (mark->records == 0 || known == LEAT_ENDLESS || known == mark->records);
+    return feed->stream && read_nodes(&feed->plan, &at, mark, &node, &open, &behind) && behind == ' ';
 }
 
 /* Where two texts begin to differ: at the beginning of an operation. */

@@ -16,6 +16,7 @@ block *leat__block_new(leat__feed *feed) {
     }
     b = leat__alloc(LEAT_MEM_WINDOW, sizeof *b);
     if (!b) return NULL;
+    b->feed = feed;
     b->content.bytes.kind = b->content.records.kind = b->content.errors.kind = LEAT_MEM_WINDOW;
     b->all = feed->all;
     feed->all = b;
@@ -47,7 +48,8 @@ static void release(leat__feed *feed, block *b) {
     leat__feed_wake(feed);
 }
 
-void leat__block_drop_ref(leat__feed *feed, block *b) {
+void leat__block_drop_ref(block *b) {
+    leat__feed *feed = b->feed;
     b->refs--;
     if (b->refs == 0 && b == feed->gather) {
         feed->gather = NULL;
@@ -108,8 +110,20 @@ void leat__window_add(leat__feed *feed, block *b, size_t index) {
         (leat__window_record){.block = b, .run = feed->run, .number = feed->next_record, .index = index};
 }
 
+leat__record *leat__window_pieces(const leat__feed *feed, uint64_t i) {
+    return feed->held + (size_t)(i % feed->window_max) * (size_t)feed->n_pieces;
+}
+
+void leat__window_add_held(leat__feed *feed) {
+    feed->window[feed->head++ % feed->window_max] =
+        (leat__window_record){.run = feed->run, .number = feed->next_record};
+}
+
 static void drop_tail(leat__feed *feed) {
-    leat__block_drop_ref(feed, feed->window[feed->tail++ % feed->window_max].block);
+    const uint64_t i = feed->tail++;
+    if (!feed->n_parts) leat__block_drop_ref(feed->window[i % feed->window_max].block);
+    for (int k = 0; feed->n_parts && k < feed->n_pieces; k++)
+        leat__record_drop(&leat__window_pieces(feed, i)[k]);
 }
 
 void leat__window_empty(leat__feed *feed) {

@@ -224,6 +224,16 @@ bool leat__blend_redraws(const leat__blend *blend) {
     return blend->redraw;
 }
 
+void leat__blend_set_length(leat__blend *self, int which, uint64_t n) {
+    if (self->count[which] == n) return;
+    self->count[which] = n;
+    for (int i = 0; i < 2; i++) {
+        self->course[i].n = 0;
+        self->table[i].phase = -1;
+    }
+    self->length = find_length(self);
+}
+
 uint64_t leat__blend_map(leat__blend *self, uint64_t iteration, uint64_t position, int *which) {
     const course *c = course_of(self, iteration);
     int number = 0;

@@ -79,6 +79,12 @@ uint64_t leat__order_length(const leat__order *order) {
     return order->length[order->n_verbs];
 }
 
+bool leat__order_endless(const leat__order *order) {
+    uint64_t n = UINT64_C(1) << 40;
+    for (int i = 0; i < order->n_verbs; i++) n = length_after(&order->verb[i], n);
+    return n == LEAT_ENDLESS;
+}
+
 /* Elements of the largest table that verb i will ever need. The last window may be smaller than the others, and a
  * stream shorter than its window: so a window that is too large for a table needs one all the same. */
 static uint64_t table_size(const leat__order *order, int i) {

@@ -90,6 +90,8 @@ int leat__order_allocate(leat__order *order, leat_error *err);
 void leat__order_free(leat__order *order);
 /* Samples in one epoch. */
 uint64_t leat__order_length(const leat__order *order);
+/* Whether it has no end by its text, however many samples a stream turns out to have. */
+bool leat__order_endless(const leat__order *order);
 /* Maps a position < length of the given epoch. Not for two threads at once: it may make a table. */
 leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position);
 /* Maps a position of what the first n_verbs verbs give, in the first epoch. */

@@ -13,7 +13,7 @@
 typedef struct combined {
     leat__source base;
     leat__source_class class; /* without what one of the parts cannot do */
-    bool zip;
+    bool zip, streams;
     leat__part *part;
     uint64_t *first; /* (n_parts) number of its first sample in the whole */
     int *leaf;       /* (n_parts) number of its first plain source        */
@@ -88,6 +88,16 @@ static reader_state *state_of(const combined *self, leat__reader *reader, leat_e
     return state;
 }
 
+/* Slots that a sample does not fill must not show another one's. */
+static void clear_values(const leat__source *source, leat__value *values) {
+    for (int i = 0; i < source->n_fields; i++) values[i] = (leat__value){.dtype = LEAT_DTYPE_BYTES};
+}
+
+static void put_values(const leat__part *part, const leat__value *own, leat__value *values) {
+    for (int i = 0; i < part->source->n_fields; i++)
+        if (part->slot[i] >= 0) values[part->slot[i]] = own[i];
+}
+
 static int read_combined(const leat__source *source, leat__reader *reader, uint64_t sample,
                          leat__value *values, leat_error *err) {
     const combined *self = (const combined *)source;
@@ -95,8 +105,7 @@ static int read_combined(const leat__source *source, leat__reader *reader, uint6
     leat__value own[LEAT_FIELDS_MAX];
     int begin, end;
     if (!state) return LEAT_ERR_MEMORY;
-    /* Slots that this sample does not fill must not show another one's. */
-    for (int i = 0; i < source->n_fields; i++) values[i] = (leat__value){.dtype = LEAT_DTYPE_BYTES};
+    clear_values(source, values);
     share(self, sample, &begin, &end);
     for (int k = begin; k < end; k++) {
         const leat__part *part = &self->part[k];
@@ -104,8 +113,37 @@ static int read_combined(const leat__source *source, leat__reader *reader, uint6
         const uint64_t before = its->bytes_read;
         LEAT_TRY(part->source->class->read(part->source, its, number_in(self, k, sample), own, err));
         reader->bytes_read += its->bytes_read - before;
-        for (int i = 0; i < part->source->n_fields; i++)
-            if (part->slot[i] >= 0) values[part->slot[i]] = own[i];
+        put_values(part, own, values);
+    }
+    return 0;
+}
+
+/* The pieces of part k among those of the whole: how many, from *piece on. */
+static int pieces_of(const combined *self, int k, int leaf, const leat__piece **piece, int n) {
+    const int begin = leaf + self->leaf[k], end = begin + leat__source_leaves(self->part[k].source);
+    int first = 0, behind = 0;
+    while (first < n && (*piece)[first].leaf < begin) first++;
+    for (behind = first; behind < n && (*piece)[behind].leaf < end;) behind++;
+    *piece += first;
+    return behind - first;
+}
+
+static int gather(const leat__source *source, leat__reader *reader, int leaf, const leat__piece *all, int n,
+                  leat__value *values, leat_error *err) {
+    const combined *self = (const combined *)source;
+    reader_state *state = state_of(self, reader, err);
+    leat__value own[LEAT_FIELDS_MAX];
+    if (!state) return LEAT_ERR_MEMORY;
+    clear_values(source, values);
+    for (int k = 0; k < source->n_parts; k++) {
+        const leat__piece *piece = all;
+        const int its_n = pieces_of(self, k, leaf, &piece, n);
+        leat__reader *its = &state->part[k].reader;
+        const uint64_t before = its->bytes_read;
+        if (its_n == 0) continue;
+        LEAT_TRY(leat__source_gather(source->part[k], its, leaf + self->leaf[k], piece, its_n, own, err));
+        reader->bytes_read += its->bytes_read - before;
+        put_values(&self->part[k], own, values);
     }
     return 0;
 }
@@ -138,6 +176,10 @@ static void describe(const leat__source *source, uint64_t sample, char *text, si
     const combined *self = (const combined *)source;
     int begin, end;
     size_t n = 0;
+    if (self->streams) {
+        snprintf(text, cap, "sample %" PRIu64 " of %s", sample, source->class->name);
+        return;
+    }
     share(self, sample, &begin, &end);
     *text = 0;
     if (!self->zip) n = (size_t)snprintf(text, cap, "part %d: ", begin + 1);
@@ -147,6 +189,34 @@ static void describe(const leat__source *source, uint64_t sample, char *text, si
         part->class->describe(part, number_in(self, k, sample), text + n, (cap - n) / (size_t)(end - k));
         n += strlen(text + n);
     }
+}
+
+static void describe_pieces(const leat__source *source, int leaf, const leat__piece *all, int n, char *text,
+                            size_t cap) {
+    const combined *self = (const combined *)source;
+    size_t length = 0;
+    *text = 0;
+    for (int k = 0; k < source->n_parts && length + 8 < cap; k++) {
+        const leat__piece *piece = all;
+        const int its_n = pieces_of(self, k, leaf, &piece, n);
+        if (its_n == 0) continue;
+        if (!self->zip) length += (size_t)snprintf(text, cap, "part %d: ", k + 1);
+        else if (length) length += (size_t)snprintf(text + length, cap - length, " with ");
+        leat__source_describe_pieces(source->part[k], leaf + self->leaf[k], piece, its_n, text + length,
+                                     (cap - length) / (size_t)(self->zip ? source->n_parts - k : 1));
+        length += strlen(text + length);
+    }
+}
+
+static uint64_t parts_of_pieces(const leat__source *source, int leaf, const leat__piece *all, int n) {
+    const combined *self = (const combined *)source;
+    uint64_t parts = 0;
+    for (int k = 0; k < source->n_parts; k++) {
+        const leat__piece *piece = all;
+        const int its_n = pieces_of(self, k, leaf, &piece, n);
+        if (its_n) parts |= leat__source_parts_of(source->part[k], leaf + self->leaf[k], piece, its_n);
+    }
+    return parts;
 }
 
 /* The number of the field of part k that fills a slot, or -1. */
@@ -222,7 +292,7 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
 static void close_combined(leat__source *source) {
     combined *self = (combined *)source;
     for (int k = 0; k < source->n_parts; k++) {
-        leat__source_free(&source->part[k]);
+        if (!self->streams) leat__source_free(&source->part[k]);
         leat__free(self->part[k].pick);
     }
     leat__free(source->part);
@@ -290,9 +360,18 @@ static void sum_up(combined *self, const leat__combining *options) {
             snprintf(base->warning, sizeof base->warning, "%s", part->warning);
     }
     if (self->zip) base->n_samples = options->n;
+    if (self->streams) { /* samples have no numbers that could be taken apart */
+        base->n_samples = UINT64_MAX;
+        base->paired_anew |= options->drawn;
+        self->class.known = NULL;
+        self->class.path = NULL;
+        self->class.size = no_size;
+    } else {
+        self->class.gather = NULL;
+    }
     for (int i = 0; i < options->n_fields; i++) {
         base->field[i] = options->field[i];
-        if (knows(self, i)) self->known |= UINT32_C(1) << i;
+        if (!self->streams && knows(self, i)) self->known |= UINT32_C(1) << i;
     }
     base->n_fields = options->n_fields;
     write_title(base);
@@ -308,7 +387,10 @@ static const leat__source_class combined_class = {.read = read_combined,
                                                   .path = path,
                                                   .size = size,
                                                   .part_reader = reader_at,
-                                                  .parts = parts};
+                                                  .parts = parts,
+                                                  .gather = gather,
+                                                  .describe_pieces = describe_pieces,
+                                                  .parts_of_pieces = parts_of_pieces};
 
 int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err) {
     const size_t n = (size_t)options->n_parts;
@@ -328,13 +410,16 @@ int leat__combine_open(leat__source **out, const leat__combining *options, leat_
     int rc = self && base->part && self->part && self->first && self->leaf
                  ? 0
                  : leat__fail_memory(err, sizeof *self + n * sizeof *self->part, "a source");
+    bool streams = false;
+    for (size_t k = 0; k < n; k++) streams |= options->part[k].source->class->gather != NULL;
+    if (self) self->streams = streams;
     for (size_t k = 0; k < n; k++) {
         leat__part *part = &options->part[k];
         if (rc == 0) {
             self->part[k] = *part;
             base->part[base->n_parts++] = part->source;
         } else {
-            leat__source_free(&part->source);
+            if (!streams) leat__source_free(&part->source);
             leat__free(part->pick);
         }
     }

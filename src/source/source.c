@@ -50,3 +50,20 @@ leat_field *leat__source_field(leat__source *source, const char *name, int dtype
     for (int i = 0; i < ndim; i++) field->shape[i] = shape[i];
     return field;
 }
+
+int leat__source_gather(const leat__source *source, leat__reader *reader, int leaf, const leat__piece *piece,
+                        int n, leat__value *values, leat_error *err) {
+    if (source->class->gather) return source->class->gather(source, reader, leaf, piece, n, values, err);
+    return source->class->read(source, reader, piece->number, values, err);
+}
+
+void leat__source_describe_pieces(const leat__source *source, int leaf, const leat__piece *piece, int n,
+                                  char *text, size_t cap) {
+    if (source->class->gather) source->class->describe_pieces(source, leaf, piece, n, text, cap);
+    else source->class->describe(source, piece->number, text, cap);
+}
+
+uint64_t leat__source_parts_of(const leat__source *source, int leaf, const leat__piece *piece, int n) {
+    if (source->class->gather) return source->class->parts_of_pieces(source, leaf, piece, n);
+    return (source->class->parts ? source->class->parts(source, piece->number) : 1) << leaf;
+}

@@ -31,6 +31,16 @@ typedef struct leat__reader { /* what one worker needs to read; zeroed = empty  
 
 typedef struct leat__source leat__source;
 
+/* What a plain source gives to a sample of a stream: a record that lies in memory, or a sample that it reads by number. */
+typedef struct leat__piece {
+    int leaf;            /* which of the plain sources, counted through all parts     */
+    bool numbered;       /* no record of a stream                                     */
+    uint64_t number;     /* of the sample, or of the record in its shard              */
+    size_t shard;        /* of a record                                               */
+    const uint8_t *data; /* of a record, readable for LEAT_MEM_PAD bytes past the end */
+    size_t bytes;
+} leat__piece;
+
 typedef struct leat__source_class {
     const char *name;
     /* Fills values[0 .. n_fields). The memory is the reader's or the source's, valid until the reader's next read.
@@ -58,6 +68,14 @@ typedef struct leat__source_class {
     void (*will_read)(const leat__source *, leat__reader *, uint64_t first, uint64_t last);
     /* How many bytes of storage a sample takes, from the index alone. NULL: only reading tells. */
     uint64_t (*size)(const leat__source *, uint64_t sample);
+    /* Streams, and combined sources with streams among their parts; NULL for others: the values of a sample that is made
+     * of these pieces, in the order of their leaves; where they come from; bit i: plain source number i has one. The first
+     * plain source in here has number `leaf`. */
+    int (*gather)(const leat__source *, leat__reader *, int leaf, const leat__piece *, int n,
+                  leat__value *values, leat_error *);
+    void (*describe_pieces)(const leat__source *, int leaf, const leat__piece *, int n, char *text,
+                            size_t cap);
+    uint64_t (*parts_of_pieces)(const leat__source *, int leaf, const leat__piece *, int n);
 } leat__source_class;
 
 struct leat__source {
@@ -102,6 +120,12 @@ int leat__source_leaves(const leat__source *source);
 void leat__reader_free(const leat__source *source, leat__reader *reader);
 /* Bytes of a sample without reading it: as the index knows, or because all have as many. 0: not known. */
 uint64_t leat__source_size(const leat__source *source, uint64_t sample);
+/* The class's gather and its neighbours; a source that is no stream has one piece, with a number. */
+int leat__source_gather(const leat__source *source, leat__reader *reader, int leaf, const leat__piece *piece,
+                        int n, leat__value *values, leat_error *err);
+void leat__source_describe_pieces(const leat__source *source, int leaf, const leat__piece *piece, int n,
+                                  char *text, size_t cap);
+uint64_t leat__source_parts_of(const leat__source *source, int leaf, const leat__piece *piece, int n);
 /* Appends a field description; asserts that there is room. */
 leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim,
                                const int64_t *shape);
@@ -202,8 +226,10 @@ typedef struct leat__combining {
     int n_fields;
     const leat_field *field;
     bool classes; /* labels are those of the parts, not renumbered; of a zip, of the first   */
+    bool drawn;   /* with streams: which samples come, or meet, is drawn in every epoch      */
 } leat__combining;
-/* The parts and their tables are the source's from here on, also on failure. */
+/* The tables of the parts are the source's from here on, also on failure, and so are the parts, unless there is a stream
+ * among them: then the caller keeps all of them, and they outlive the source. */
 int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err);
 
 /* stream.c: TFRecord shards of which at least one is compressed, or records that the program gives: read from the
@@ -226,8 +252,6 @@ void leat__stream_where(const leat__stream *stream, size_t *shard, uint64_t *rec
 /* Back to the first record. */
 void leat__stream_rewind(leat__stream *stream);
 uint64_t leat__stream_bytes_read(const leat__stream *stream);
-/* As the class->version of other sources. */
-int leat__stream_version(const leat__stream *stream, uint64_t *out, leat_error *err);
 void leat__stream_free(leat__stream **stream);
 
 #endif

@@ -150,12 +150,41 @@ void leat__stream_free(leat__stream **handle) {
  * Records come through the engine's window, never by number: describe is all that is asked of it, by those who know no
  * more than the number. */
 
+typedef struct stream_source {
+    leat__source base;
+    const leat__stream *stream;
+} stream_source;
+
 static void describe(const leat__source *source, uint64_t sample, char *text, size_t cap) {
     (void)source;
     snprintf(text, cap, "record %" PRIu64 " of the stream", sample);
 }
 
-int leat__stream_version(const leat__stream *s, uint64_t *out, leat_error *err) {
+static int gather(const leat__source *source, leat__reader *reader, int leaf, const leat__piece *piece, int n,
+                  leat__value *values, leat_error *err) {
+    (void)source, (void)reader, (void)leaf, (void)n, (void)err;
+    values[0] = (leat__value){.data = piece->data,
+                              .bytes = piece->bytes,
+                              .dtype = LEAT_DTYPE_BYTES,
+                              .ndim = 1,
+                              .shape = {(int64_t)piece->bytes}};
+    return 0;
+}
+
+static void describe_pieces(const leat__source *source, int leaf, const leat__piece *piece, int n, char *text,
+                            size_t cap) {
+    (void)leaf, (void)n;
+    leat__stream_describe(((const stream_source *)source)->stream, piece->shard, piece->number, text, cap);
+}
+
+static uint64_t parts_of_pieces(const leat__source *source, int leaf, const leat__piece *piece, int n) {
+    (void)source, (void)piece, (void)n;
+    return UINT64_C(1) << leaf;
+}
+
+static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+    const leat__stream *s = ((const stream_source *)source)->stream;
+    (void)n_threads;
     *out = s->program.identity;
     if (s->program.begin && !*out) return leat__fail_no_identity("stream", err);
     for (size_t i = 0; i < s->paths.n; i++)
@@ -163,20 +192,27 @@ int leat__stream_version(const leat__stream *s, uint64_t *out, leat_error *err) 
     return 0;
 }
 
-static const leat__source_class stream_class = {.name = "tfrecord stream", .describe = describe};
+static const leat__source_class stream_class = {.name = "tfrecord stream",
+                                                .describe = describe,
+                                                .version = version,
+                                                .gather = gather,
+                                                .describe_pieces = describe_pieces,
+                                                .parts_of_pieces = parts_of_pieces};
 
 /* An empty stream and its source. */
 static int new_stream(leat__stream **out, leat__source **source, leat_error *err) {
     const int64_t any = -1;
     leat__stream *s = *out = leat__alloc(LEAT_MEM_WINDOW, sizeof *s);
-    leat__source *base = *source = leat__alloc(LEAT_MEM_PLAN, sizeof *base);
+    stream_source *self = leat__alloc(LEAT_MEM_PLAN, sizeof *self);
+    leat__source *base = *source = self ? &self->base : NULL;
     if (!s || !base) {
         leat__free(s);
-        leat__free(base);
+        leat__free(self);
         *out = NULL;
         *source = NULL;
         return leat__fail_memory(err, sizeof *s, "a stream");
     }
+    self->stream = s;
     base->class = &stream_class;
     base->n_samples = UINT64_MAX;
     leat__source_field(base, "record", LEAT_DTYPE_BYTES, 1, &any);

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/thread.h"
-#include "engine/run.h"
+#include "engine/taste.h"
 #include "leat/leat_tools.h"
 
 enum { IMAGES_MAX = 2000, THREADS_MAX = 256 };
@@ -262,17 +262,12 @@ static bool decodes(const leat__step *step) {
     return step->kind == LEAT_STEP_PASS && step->as.pass->decode;
 }
 
-static int read_sample(leat__plan *plan, leat__tools *tools, leat__buf *record, uint64_t i, uint64_t n) {
+static int read_sample(leat__plan *plan, leat__tools *tools, leat__taste *taste, uint64_t i, uint64_t n) {
     leat__where at = {0};
-    leat__value value;
     leat_error ignored; /* bad samples are the pipeline's to report */
-    if (plan->stream) {
-        const int rc = leat__stream_next(plan->stream, record, &ignored);
+    if (taste) {
+        const int rc = leat__taste_next(taste, &at.piece, &at.n_pieces, &ignored);
         if (rc != 0) return rc;
-        value =
-            (leat__value){.data = record->data, .bytes = record->size, .dtype = LEAT_DTYPE_BYTES, .ndim = 1};
-        value.shape[0] = (int64_t)record->size;
-        at.record = &value;
     } else {
         const uint64_t length = leat__order_length(&plan->order);
         const uint64_t of = length == LEAT_ENDLESS ? plan->source->n_samples : length;
@@ -286,7 +281,7 @@ static int read_sample(leat__plan *plan, leat__tools *tools, leat__buf *record, 
 static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
     leat__plan *head = leat__alloc(LEAT_MEM_TOOL, sizeof *head);
     leat__tools *tools = leat__alloc(LEAT_MEM_TOOL, sizeof *tools);
-    leat__buf record = {.kind = LEAT_MEM_TOOL};
+    leat__taste *taste = NULL;
     int rc = head && tools ? 0 : leat__fail_memory(err, sizeof *head + sizeof *tools, "a plan");
     if (rc == 0) {
         *head = *plan;
@@ -296,10 +291,11 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
             if (decodes(&plan->step[i])) head->n_steps = i;
         rc = leat__tools_init(tools, head, NULL, err);
     }
+    if (rc == 0 && leat__plan_streams(plan)) rc = leat__taste_new(&taste, plan, err);
     const uint64_t length = leat__order_length(&plan->order);
     const uint64_t n = LEAT_MIN(LEAT_MIN(length, plan->source->n_samples), (uint64_t)IMAGES_MAX);
     for (uint64_t i = 0; rc == 0 && i < n && roof->bytes.size < preload_max; i++) {
-        const int got = read_sample(plan, tools, &record, i, n);
+        const int got = read_sample(plan, tools, taste, i, n);
         if (got == 1) break;
         if (got < 0) continue;
         int kept = 0;
@@ -314,7 +310,7 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
     }
     if (rc == 0 && roof->n_images == 0)
         rc = leat__fail(err, LEAT_ERR_DECODE, "%s: no image could be read", plan->source->title);
-    leat__buf_free(&record);
+    leat__taste_free(&taste);
     if (tools) leat__tools_free(tools);
     leat__free(tools);
     leat__free(head);

@@ -133,10 +133,10 @@ static const leat__value *value_of(const viewing *v, const char *name) {
     return NULL;
 }
 
-static int take_original(viewing *v, int row, const leat__value *record, leat_error *err) {
+static int take_original(viewing *v, int row, const leat__piece *piece, leat_error *err) {
     leat__view_cell *cell = cell_at(v, row, 0);
-    const int rc =
-        leat__run_sample(v->tools, &(leat__where){.sample = v->row[row].sample, .record = record}, err);
+    const leat__where at = {.sample = v->row[row].sample, .piece = piece, .n_pieces = piece != NULL};
+    const int rc = leat__run_sample(v->tools, &at, err);
     if (rc < 0) {
         note_bad(cell, err);
         return is_bad(err) ? 0 : rc;
@@ -170,19 +170,28 @@ static int take_stream_originals(viewing *v, leat_error *err) {
         leat_error ignored;
         const int got = leat__stream_next(v->plain.stream, &record, &ignored);
         if (got == 1) break;
-        const leat__value value = {.data = record.data,
-                                   .bytes = record.size,
-                                   .dtype = LEAT_DTYPE_BYTES,
-                                   .ndim = 1,
-                                   .shape = {(int64_t)record.size}};
+        leat__piece piece = {.data = record.data, .bytes = record.size};
+        if (got == 0) leat__stream_where(v->plain.stream, &piece.shard, &piece.number);
         for (int i = 0; i < v->config.n_samples && got == 0 && rc == 0; i++)
-            if (v->row[i].sample == k) rc = take_original(v, i, &value, err);
+            if (v->row[i].sample == k) rc = take_original(v, i, &piece, err);
     }
     leat__buf_free(&record);
     return rc;
 }
 
+/* Numbers of samples that are dealt out of several streams say nothing of where these lie. */
+static void leave_originals(viewing *v) {
+    leat_error why;
+    leat__fail(&why, LEAT_ERR_UNSUPPORTED,
+               "not shown: of combined streams, and of shards that take turns, it cannot be found again");
+    for (int i = 0; i < v->config.n_samples; i++) note_bad(cell_at(v, i, 0), &why);
+}
+
 static int take_originals(viewing *v, leat_error *err) {
+    if (v->feed->plan.n_parts || v->feed->plan.cycle) {
+        leave_originals(v);
+        return 0;
+    }
     if (v->plain.stream) return take_stream_originals(v, err);
     for (int i = 0; i < v->config.n_samples; i++) LEAT_TRY(take_original(v, i, NULL, err));
     return 0;
@@ -288,8 +297,8 @@ static bool complete(const viewing *v) {
 static int take_versions(viewing *v, leat_error *err) {
     for (int epoch = 0; epoch < v->config.n_versions + MORE_EPOCHS && !complete(v); epoch++) {
         for (int i = 0; i < v->config.n_samples; i++) v->row[i].taken = false;
-        LEAT_TRY(v->feed->plan.stream ? take_stream_epoch(v, (uint64_t)epoch, err)
-                                      : take_epoch(v, (uint64_t)epoch, err));
+        LEAT_TRY(leat__plan_streams(&v->feed->plan) ? take_stream_epoch(v, (uint64_t)epoch, err)
+                                                    : take_epoch(v, (uint64_t)epoch, err));
         if (v->progress &&
             v->progress(v->user, "pictures", (uint64_t)epoch + 1, (uint64_t)v->config.n_versions))
             return leat__fail(err, LEAT_ERR_CANCELLED, "stopped");
@@ -304,13 +313,14 @@ static int choose_samples(viewing *v, leat_error *err) {
     leat__order *order = &v->feed->plan.order;
     uint64_t length = leat__order_length(order);
     if (length == LEAT_ENDLESS) length = v->feed->plan.source->n_samples;
-    if (!v->feed->plan.stream && length < (uint64_t)v->config.n_samples) v->config.n_samples = (int)length;
+    if (!leat__plan_streams(&v->feed->plan) && length < (uint64_t)v->config.n_samples)
+        v->config.n_samples = (int)length;
     const size_t rows = (size_t)v->config.n_samples, cells = rows * (size_t)v->n_columns;
     v->row = leat__alloc(LEAT_MEM_TOOL, rows * sizeof *v->row);
     v->cell = leat__alloc(LEAT_MEM_TOOL, cells * sizeof *v->cell);
     if (!v->row || !v->cell) return leat__fail_memory(err, cells * sizeof *v->cell, "a sheet");
     v->n_cells = cells;
-    for (size_t i = 0; i < rows && !v->feed->plan.stream; i++) {
+    for (size_t i = 0; i < rows && !leat__plan_streams(&v->feed->plan); i++) {
         v->row[i].position = length / rows * i + length % rows * i / rows;
         v->row[i].sample = leat__order_map(order, 0, v->row[i].position).sample;
     }

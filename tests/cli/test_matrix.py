@@ -76,6 +76,12 @@ TEXTS = {
     "concatenate": f"concatenate 'folder photos | shuffle' 'list list.csv | take 20' | decode | random_crop 7 | {AUGMENT}",
     "sample_from": f"sample_from 'synth 60 5 6 | shuffle' 'synth 9 5 6 seed=4 | repeat 3' weights=2,1 | {AUGMENT}",
     "choose_from": f"choose_from 'synth 60 5 6' 'synth 30 5 6 seed=4 | shuffle' pattern=0,1,0 | shuffle 10 | {AUGMENT}",
+    "concatenate streams": f"concatenate 'tfrecord a-*.gz | shuffle 9' 'tfrecord a-*.tfrecord | take 20' | {PARSE} | {AUGMENT}",
+    "sample_from streams": f"sample_from 'tfrecord a-*.gz | shuffle 8' 'tfrecord a-*.gz | interleave 2 | take 9 | repeat 2' "
+                           f"weights=2,1 | shuffle 10 | {PARSE} | {AUGMENT}",
+    "choose_from streams": f"choose_from 'tfrecord a-*.gz | {PARSE} | filter label!=1' 'tfrecord a-*.gz | {PARSE} | shuffle 5' "
+                           f"pattern=0,1,0 stop_on_empty=false | {AUGMENT}",
+    "zip streams": f"zip image='tfrecord a-*.gz | {PARSE} | shuffle 20' x='npy x=x.npy | shuffle' | {AUGMENT}",
     "zip": f"zip image='folder photos' mask='folder masks' | shuffle | decode | decode mask channels=1 | resize 8 8 | {AUGMENT} "
            "| resize 8 8 method=nearest field=mask",
     "mask": "zip image='folder photos' mask='folder masks' | shuffle | decode field=image,mask | mask mask | random_resized_crop 8 "

@@ -170,6 +170,9 @@ static scene scenes[] = {
      false},
     {"filtered records", "", false},
     {"filtered stream", "", false},
+    {"combined streams", "", false},
+    {"drawn streams", "", false},
+    {"pairs of streams", "", false},
     {"kept", "synth 50 6 6 | cache | shuffle | random_flip_left_right | batch 7", false},
     {"kept on disk", "", false},
     {"concatenated", "", false},
@@ -212,6 +215,21 @@ static int begin(void **state) {
                 "concatenate 'folder %s | filter label!=1' 'tfrecord %s | interleave | parse image:bytes "
                 "label:int64=3 | split train' | filter label!=2 | select label | batch 7",
                 in_dir("photos"), in_dir("a.tfrecord"));
+        if (strcmp(scenes[i].name, "combined streams") == 0)
+            snprintf(scenes[i].text, sizeof scenes[i].text,
+                     "concatenate 'tfrecord %s | parse label:int64 \"x:int64[2]=3\" | filter label!=1 | "
+                     "select label' "
+                     "'folder %s | select label' | shuffle 9 | select label | batch 7",
+                     in_dir("a.gz"), in_dir("photos"));
+        if (strcmp(scenes[i].name, "drawn streams") == 0)
+            snprintf(scenes[i].text, sizeof scenes[i].text,
+                     "sample_from 'tfrecord %s | interleave 2 | shuffle 5 | repeat' 'tfrecord %s' "
+                     "rerandomize=true | parse label:int64 row:float[*9] | filter label!=2 | batch 7",
+                     in_dir("a.gz"), in_dir("a.gz"));
+        if (strcmp(scenes[i].name, "pairs of streams") == 0)
+            snprintf(scenes[i].text, sizeof scenes[i].text,
+                     "zip a='tfrecord %s | parse label:int64' b='synth 50 6 6 | shuffle' | batch 7",
+                     in_dir("a.gz"));
         if (strcmp(scenes[i].name, "what follows") == 0)
             snprintf(scenes[i].text, sizeof scenes[i].text,
                      "tfrecord %s | " SCENE_PARSE " | resize 9 9 | cache | random_crop 5 | rot90 | batch 7",

@@ -9,7 +9,7 @@
 
 enum { RUNS = 450, BATCHES_MAX = 50 };
 
-static char base[18][1400];
+static char base[21][1400];
 
 static int begin(void **state) {
     if (begin_files(state) != 0) return -1;
@@ -83,6 +83,17 @@ static int begin(void **state) {
     snprintf(base[17], sizeof base[17], "tfrecord %s | " SCENE_PARSE " | random_resized_crop 8 | rot90",
              in_dir("scenes.tfrecord"));
     snprintf(base[5], sizeof base[5], "options on_error=replace | tfrecord %s | %s", in_dir("bad.gz"), parse);
+    /* Combined streams: fixed ones, and others that are another list in every epoch. */
+    snprintf(base[18], sizeof base[18],
+             "concatenate 'tfrecord %s | skip 2' 'tfrecord %s | interleave 2' | %s", in_dir("a.gz"),
+             in_dir("shards/*"), parse);
+    snprintf(base[19], sizeof base[19],
+             "options on_error=skip | sample_from 'tfrecord %s | shuffle 9' 'tfrecord %s | interleave 3 2 | "
+             "repeat 2' weights=2,1 rerandomize=true | %s",
+             in_dir("bad.gz"), in_dir("shards/*"), parse);
+    snprintf(base[20], sizeof base[20],
+             "zip image='tfrecord %s | %s | shuffle 11' x='tfrecord %s | %s | repeat 3' stop=shortest",
+             in_dir("shards/*"), parse, in_dir("a.gz"), parse);
     return 0;
 }
 
@@ -94,8 +105,9 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
     /* Records are no pictures; and pairs that are drawn anew are not kept. */
     bool repeated = false, pictured = source == 8;
     size_t n = (size_t)snprintf(out, cap, "%s", base[source]);
-    const bool stream = source == 3 || source == 5 || source == 15,
-               labelled = stream || source < 6 || source == 7 || (source >= 12 && source < 16);
+    const bool stream = source == 3 || source == 5 || source == 15 || source >= 18,
+               labelled =
+                   (stream && source != 20) || source < 6 || source == 7 || (source >= 12 && source < 16);
     bool shuffled = source == 10 || source == 11; /* they are another list in every epoch */
     static const char *const choices[] = {"filter \"label not in 1,3\"",
                                           "split train by=hash",
@@ -135,7 +147,7 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
     static const char *const kept[] = {" | cache freeze=true", " | cache freeze=true max=1k",
                                        " | cache freeze=true %s"};
     const uint64_t cache = leat__rng_below(rng, 9);
-    if (cache < LEAT_COUNT(kept) && source != 11)
+    if (cache < LEAT_COUNT(kept) && source != 11 && source < 19)
         n += (size_t)snprintf(out + n, cap - n, kept[cache], in_dir("kept"));
     snprintf(out + n, cap - n, " | batch %d%s%s", 1 + (int)leat__rng_below(rng, 9),
              (const char *[]){"", " drop_remainder=true", " pad_remainder=true"}[leat__rng_below(rng, 3)],

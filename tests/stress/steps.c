@@ -78,6 +78,15 @@ static const char *const texts[] = {
     "batch 4",
     "sample_from 'synth 60 4 4 | shuffle' 'synth 9 4 4 seed=4 | shuffle | repeat' weights=2,1 | batch 3",
     "choose_from 'synth 60 4 4' 'synth 30 4 4 seed=4 | shuffle' pattern=0,1,0 | shuffle | batch 2",
+    "concatenate 'tfrecord a-*.gz | take 40' 'tfrecord a-*.tfrecord | shuffle' | shuffle 9 | " PARSE
+    " | random_brightness 0.1 | batch 3",
+    "sample_from '" STREAM "' '" RECORDS " | shuffle' weights=2,1 | shuffle 7 | batch 3",
+    "choose_from '" STREAM " | filter label!=2 | shuffle 8 | repeat' '" STREAM
+    " | repeat' pattern=0,1,1 | take 70 | "
+    "batch 2",
+    "zip a='" STREAM
+    " | shuffle 8' b='npy image=x.npy | shuffle' stop=shortest | random_flip_left_right field=a | "
+    "batch 2",
     "zip a='synth 100 4 4 | shuffle' b='npy image=x.npy | shuffle' | random_flip_left_right field=a | batch "
     "3",
     RECORDS " | enumerate | label_map 0=3,3=0 default=7 | shuffle | batch 2",

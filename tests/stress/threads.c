@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { FEEDERS = 3, ROUNDS = 150, KINDS = 6, BOX = 8 };
+enum { FEEDERS = 3, ROUNDS = 150, KINDS = 7, BOX = 8 };
 
 static char text[KINDS][900];
 static uint64_t want[KINDS]; /* digest of the whole run */
@@ -151,6 +151,11 @@ static int begin(void **state) {
              in_dir("a.tfrecord"), parse);
     snprintf(text[5], sizeof text[5], "tfrecord %s | %s | batch 4 | repeat 2 | options on_error=replace",
              in_dir("a.gz"), parse);
+    snprintf(
+        text[6], sizeof text[6],
+        "sample_from 'tfrecord %s | shuffle 5' 'tfrecord %s' 'tfrecord %s | repeat 2' | shuffle 7 | %s | "
+        "repeat 2 | batch 4",
+        in_dir("a.gz"), in_dir("a.tfrecord"), in_dir("a.gz"), parse);
     for (int i = 0; i < KINDS; i++) {
         leat_pipeline *feed =
             open_spec(spec_of("%s", text[i]),

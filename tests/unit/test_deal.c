@@ -2,7 +2,7 @@
 /* leat-test: timeout=120 */
 /* Compressed shards that take turns come in the order in which the same shards come when they are not compressed, where
  * it is calculated from their lengths; whoever reads faster, and wherever a run is taken up again. */
-#include "unit/testing.h"
+#include "unit/testing_labels.h"
 
 static const int sizes[] = {5, 0, 1, 37, 300, 2, 64, 64, 11, 1, 1, 90, 150, 3};
 
@@ -23,40 +23,10 @@ static int write_shards(void) {
     return n;
 }
 
-typedef struct labels {
-    int n, rc;
-    int64_t label[8192];
-    char message[1000];
-} labels;
-
-static labels *read_labels(leat_pipeline *feed, int most) {
-    labels *l = calloc(1, sizeof *l);
-    leat_error err;
-    leat_batch batch;
-    for (int i = 0; i != most && (l->rc = leat_pipeline_next(feed, &batch, &err)) == 0; i++) {
-        const leat_tensor *tensor = &batch.tensor[0];
-        for (int k = 0; k < batch.n && l->n < (int)LEAT_COUNT(l->label); k++)
-            l->label[l->n++] = ((const int64_t *)tensor->data)[k];
-        leat_batch_release(&batch);
-    }
-    if (l->rc < 0) snprintf(l->message, sizeof l->message, "%s", err.message);
-    return l;
-}
-
-static labels *run_labels(const char *folder, const char *chain, const leat_config *config) {
-    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | %s", in_dir("%s/*", folder), chain), config);
-    labels *l = read_labels(feed, -1);
-    leat_pipeline_close(&feed);
-    return l;
-}
-
-static void same_labels(const labels *want, const labels *got, const char *what) {
-    if (want->n != got->n || want->rc != got->rc)
-        fail_msg("%s: %d samples then %s (%s), expected %d then %s", what, got->n, leat_error_name(got->rc),
-                 got->message, want->n, leat_error_name(want->rc));
-    for (int i = 0; i < want->n; i++)
-        if (want->label[i] != got->label[i])
-            fail_msg("%s: sample %d is %d, expected %d", what, i, (int)got->label[i], (int)want->label[i]);
+static const char *text_of(const char *folder, const char *chain) {
+    static char text[2000];
+    snprintf(text, sizeof text, "tfrecord %s | %s", in_dir("%s/*", folder), chain);
+    return text;
 }
 
 static const char *const chains[] = {
@@ -76,68 +46,18 @@ static void test_same_order(void **state) {
     (void)state;
     const int n = write_shards();
     for (size_t i = 0; i < LEAT_COUNT(chains); i++) {
-        labels *want = run_labels("p", chains[i], &(leat_config){.n_epochs = 2});
+        labels *want = run_text_labels(text_of("p", chains[i]), &(leat_config){.n_epochs = 2});
         assert_int_equal(want->rc, LEAT_END);
         if (i == 0) assert_int_equal(want->n, 2 * n);
-        for (int threads = 0; threads <= 16; threads = threads ? threads * 2 : 1)
-            for (int small = 0; small < 2; small++) {
-                const leat_config config = {.n_epochs = 2,
-                                            .n_threads = threads,
-                                            .synchronous = !threads,
-                                            .n_slots = 3,
-                                            .memory_max_bytes = small ? 6 << 20 : 0};
-                labels *got = run_labels("g", chains[i], &config);
-                same_labels(want, got, chains[i]);
-                free(got);
-            }
+        check_any_threads(want, text_of("g", chains[i]));
         free(want);
     }
 }
 
-/* Saved behind every batch; the state is the same text for any number of threads, and any of them goes on from it. */
 static void test_restore_everywhere(void **state) {
     (void)state;
     write_shards();
-    for (size_t i = 0; i < LEAT_COUNT(chains); i++) {
-        const leat_config one = {.n_epochs = 2, .synchronous = 1, .n_slots = 2},
-                          many = {.n_epochs = 2, .n_threads = 4, .n_slots = 4};
-        leat_spec *spec = spec_of("tfrecord %s | %s", in_dir("g/*"), chains[i]);
-        leat_pipeline *a = NULL, *b = NULL, *c = NULL;
-        assert_int_equal(leat_pipeline_open(&a, spec, &one, NULL), 0);
-        assert_int_equal(leat_pipeline_open(&b, spec, &many, NULL), 0);
-        assert_int_equal(leat_pipeline_open(&c, spec, &many, NULL), 0);
-        labels *all = run_labels("g", chains[i], &one);
-        int done = 0;
-        for (int step = 0;; step++) {
-            char of_a[1024], of_b[1024];
-            assert_true(leat_pipeline_state(a, of_a, sizeof of_a, NULL) > 0);
-            assert_true(leat_pipeline_state(b, of_b, sizeof of_b, NULL) > 0);
-            assert_string_equal(of_a, of_b);
-            if (step % (STRIDE * (step < 40 ? 1 : 11)) == 0) {
-                assert_int_equal(leat_pipeline_restore(c, of_a, NULL), 0);
-                labels *rest = read_labels(c, -1), *want = calloc(1, sizeof *want);
-                want->rc = all->rc;
-                want->n = all->n - done;
-                memcpy(want->label, all->label + done, (size_t)want->n * sizeof *want->label);
-                same_labels(want, rest, of_a);
-                free(want);
-                free(rest);
-            }
-            labels *next = read_labels(a, 1), *other = read_labels(b, 1);
-            same_labels(next, other, chains[i]);
-            const int rc = next->rc;
-            done += next->n;
-            free(next);
-            free(other);
-            if (rc != 0) break;
-        }
-        assert_int_equal(done, all->n);
-        free(all);
-        leat_pipeline_close(&a);
-        leat_pipeline_close(&b);
-        leat_pipeline_close(&c);
-        leat_spec_free(&spec);
-    }
+    for (size_t i = 0; i < LEAT_COUNT(chains); i++) check_restore_everywhere(text_of("g", chains[i]));
 }
 
 /* Only shards that have their turns at a state are inflated again, up to where they were. */
@@ -174,41 +94,18 @@ static void test_restore_reads_what_is_open(void **state) {
     free(got);
 }
 
-/* What a state says of the places may be anything: it is refused, or something else comes, never worse. */
 static void test_forged_places(void **state) {
     (void)state;
     write_shards();
     leat_pipeline *feed = open_spec(
         spec_of("tfrecord %s | interleave 4 3 | parse label:int64 | repeat 2 | batch 8", in_dir("g/*")),
         &(leat_config){.n_threads = 2, .n_epochs = 2});
-    char saved[1024], forged[1300];
+    char saved[1024];
     free(read_labels(feed, 60));
     assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
     const char *at = strstr(saved, " stream="), *text = strstr(saved, " text=");
     assert_true(at && text && memchr(at, '.', (size_t)(text - at)));
-    leat__rng rng = leat__rng_at(77, 0, 0, 0);
-    int taken = 0, refused = 0;
-    for (int i = 0; i < 600 / STRIDE; i++) {
-        static const char letters[] = "0123456789abcdef:.- x";
-        snprintf(forged, sizeof forged, "%s", saved);
-        char *mark = strstr(forged, " stream=") + 8;
-        const size_t n = strcspn(mark, " ");
-        for (uint64_t k = 1 + leat__rng_below(&rng, 3); k-- > 0;)
-            mark[leat__rng_below(&rng, n)] = letters[leat__rng_below(&rng, sizeof letters - 1)];
-        leat_error err;
-        if (leat_pipeline_restore(feed, forged, &err) != 0) {
-            assert_int_equal(err.code, LEAT_ERR_STATE);
-            refused++;
-            continue;
-        }
-        taken++;
-        labels *l = read_labels(feed, 5);
-        if (l->rc < 0) assert_true(l->rc == LEAT_ERR_STATE || l->rc == LEAT_ERR_IO);
-        free(l);
-    }
-    assert_true(taken > 0 && refused > 0);
-    /* Nothing of it stays. */
-    assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
+    check_forged(feed, saved, "0123456789abcdef:.- x");
     leat_pipeline_close(&feed);
 }
 

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: timeout=240 */
+/* Combined streams give the samples that the same files give when they are not compressed, where everything is calculated
+ * from lengths: in the same order, whoever reads faster, and wherever a run is taken up again. */
+#include "unit/testing_labels.h"
+
+typedef struct data_set {
+    const char *name;
+    int first, n_shards, size[6];
+} data_set;
+static const data_set sets[] = {
+    {"a", 0, 6, {5, 0, 1, 37, 300, 2}}, {"b", 1000, 3, {64, 64, 11}}, {"c", 2000, 4, {1, 90, 3, 150}}};
+
+/* p/NAME/ holds what g/NAME/ holds compressed. */
+static void write_sets(void) {
+    make_dir(in_dir("p"));
+    make_dir(in_dir("g"));
+    for (size_t s = 0; s < LEAT_COUNT(sets); s++) {
+        int n = sets[s].first;
+        make_dir(in_dir("p/%s", sets[s].name));
+        make_dir(in_dir("g/%s", sets[s].name));
+        for (int i = 0; i < sets[s].n_shards; i++) {
+            leat__buf shard = {.kind = LEAT_MEM_TOOL}, copy = {.kind = LEAT_MEM_TOOL};
+            leat__buf_reserve(&shard, 1);
+            for (int k = 0; k < sets[s].size[i]; k++, n++) add_sample(&shard, n, (size_t)(n % 5) * 700);
+            leat__buf_append(&copy, shard.data, shard.size);
+            write_deflated(in_dir("g/%s/%02d", sets[s].name, i), &shard, i % 2 ? GZIP_BITS : ZLIB_BITS);
+            if (copy.size) write_buf(in_dir("p/%s/%02d", sets[s].name, i), &copy);
+            else {
+                leat__buf_free(&copy);
+                write_file(in_dir("p/%s/%02d", sets[s].name, i), "", 0);
+            }
+        }
+    }
+}
+
+/* @a stands for the data set a of the folder, parsed; =a for its files that are not compressed. */
+static const char *text_of(const char *folder, const char *pattern) {
+    static char text[4][3000];
+    static int turn;
+    char *out = text[turn = (turn + 1) % 4];
+    size_t n = 0;
+    for (const char *at = pattern; *at; at++) {
+        const bool set =
+            (*at == '@' || *at == '=') && at[1] >= 'a' && at[1] <= 'c' && (at[2] < 'a' || at[2] > 'z');
+        if (!set) out[n++] = *at;
+        else
+            n += (size_t)snprintf(out + n, 3000 - n, "tfrecord %s | parse label:int64",
+                                  in_dir("%s/%c/*", *at == '@' ? folder : "p", at[1]));
+        at += set;
+    }
+    out[n] = 0;
+    return out;
+}
+
+static const char *const texts[] = {
+    "concatenate '@a' '@b' '@c' | batch 7",
+    "concatenate '@c | take 3' '=a | skip 300' '@b | repeat 2' | shuffle 40 | batch 8",
+    "concatenate '@a | shuffle 30' '@b | shuffle 64' | repeat 2 | shard 1/2 | batch 5",
+    "sample_from '@a' '@b' '@c' | batch 6",
+    "sample_from '@a' '=b' weights=3,1 | shuffle 25 | batch 6",
+    "sample_from '@a | repeat' '@b | repeat' '@c | shuffle 20 | repeat' weights=0.5,0.3,0.2 | take 700 | "
+    "batch 9",
+    "sample_from '@a | shuffle 16' '@b' rerandomize=true | batch 8",
+    "sample_from '@a' '@b' stop_on_empty=true | repeat 3 | batch 8",
+    "choose_from '@a' '@b' '@c' pattern=0,0,1,2 | batch 8",
+    "choose_from '@c' '@b' pattern=0,1 stop_on_empty=false | take 100 | repeat 3 | batch 8",
+    "concatenate '@a' '@b' | filter \"label not in 1,5,20,1003\" | skip 17 | batch 8",
+    "choose_from '@a | filter \"label > 40\"' '@b | filter \"label < 1100\"' pattern=1,0 | batch 4",
+    "sample_from 'concatenate \"@a | interleave 3 2\" \"@c\"' '@b | interleave 2' weights=3,1 | batch 8",
+    "sample_from 'concatenate \"=a\" \"=c\"' '@b' | shuffle 10 | batch 8",
+    "concatenate '@a | repeat 2 | take 400' '@b' | take 410 | repeat | skip 300 | take 300 | batch 10",
+    "zip x='@a' y='@c' stop=shortest | select x | batch 6",
+    "zip x='@a' y='@c' stop=shortest | shuffle 20 | select y | batch 6",
+    "zip x='@b | repeat 2' y='=c' stop=shortest | select y | batch 6",
+    "zip x='@a | shuffle 30' y='@b | shuffle 50' stop=shortest | select y | repeat 2 | batch 6",
+    "zip x='@b' y='@b' | select x | batch 6",
+    "zip x='@a' y='@b' stop=shortest | filter \"y not in 1001,1005\" | select x | batch 6",
+    "sample_from 'zip x=\"@b\" y=\"@c\" stop=shortest' 'zip x=\"=c\" y=\"@b\" stop=shortest' | select y | "
+    "batch 6",
+};
+
+static void test_same_order(void **state) {
+    (void)state;
+    write_sets();
+    for (size_t i = 0; i < LEAT_COUNT(texts); i++) {
+        labels *want = run_text_labels(text_of("p", texts[i]), &(leat_config){.n_epochs = 2});
+        assert_int_equal(want->rc, LEAT_END);
+        assert_true(want->n > 60);
+        check_any_threads(want, text_of("g", texts[i]));
+        free(want);
+    }
+}
+
+static void test_restore_everywhere(void **state) {
+    (void)state;
+    write_sets();
+    for (size_t i = 0; i < LEAT_COUNT(texts); i++) check_restore_everywhere(text_of("g", texts[i]));
+}
+
+/* What a state says of the parts may be anything. */
+static void test_forged_parts(void **state) {
+    (void)state;
+    write_sets();
+    static const char *const patterns[] = {
+        "sample_from '@a | shuffle 50 | repeat 3' '@b' '=c' | repeat 2 | batch 8",
+        "concatenate '@b | interleave 2' 'concatenate \"@b\" \"@c\"' '@a | take 200' | batch 8",
+        "zip x='@a' y='@c' z='=b | repeat 2' stop=shortest | select y | batch 8",
+    };
+    for (size_t i = 0; i < LEAT_COUNT(patterns); i++) {
+        leat_pipeline *feed = open_spec(spec_of("%s", text_of("g", patterns[i])),
+                                        &(leat_config){.n_threads = 2, .n_epochs = 2});
+        char saved[1024];
+        labels *before = read_labels(feed, 35);
+        assert_int_equal(before->rc, 0);
+        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+        assert_non_null(strstr(saved, " stream="));
+        labels *want = read_labels(feed, 4);
+        check_forged(feed, saved, "0123456789abc:.-/@! x");
+        labels *got = read_labels(feed, 4);
+        same_labels(want, got, saved);
+        free(before);
+        free(want);
+        free(got);
+        leat_pipeline_close(&feed);
+    }
+}
+
+/* Only what the parts have open is inflated again. */
+static void test_restore_reads_what_is_open(void **state) {
+    (void)state;
+    enum { SHARDS = 20, EACH = 60, BYTES = 20000, BATCHES = 420 };
+    for (int part = 0; part < 2; part++) {
+        make_dir(in_dir("rest%d", part));
+        for (int i = 0; i < SHARDS; i++) {
+            leat__buf shard = {0};
+            for (int k = 0; k < EACH; k++) add_sample(&shard, i * EACH + k, BYTES);
+            write_deflated(in_dir("rest%d/%02d", part, i), &shard, GZIP_BITS);
+        }
+    }
+    const leat_config config = {.synchronous = 1, .n_slots = 2};
+    char text[1000];
+    snprintf(text, sizeof text,
+             "sample_from 'tfrecord %s | parse label:int64' 'tfrecord %s | parse label:int64' | batch 5",
+             in_dir("rest0/*"), in_dir("rest1/*"));
+    leat_spec *spec = spec_of("%s", text);
+    leat_pipeline *feed = NULL;
+    char saved[1024];
+    assert_int_equal(leat_pipeline_open(&feed, spec, &config, NULL), 0);
+    free(read_labels(feed, BATCHES));
+    assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+    labels *want = read_labels(feed, 3);
+    leat_pipeline_close(&feed);
+    assert_int_equal(leat_pipeline_open(&feed, spec, &config, NULL), 0);
+    assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
+    labels *got = read_labels(feed, 3);
+    same_labels(want, got, saved);
+    leat_stats stats;
+    leat_pipeline_stats(feed, &stats);
+    /* Of 40 shards: those with the 128 records of each behind the last mark, and what is read before its turn. */
+    if (stats.bytes_read > 14 * EACH * BYTES)
+        fail_msg("%.1f MB were read again", (double)stats.bytes_read / 1e6);
+    leat_pipeline_close(&feed);
+    leat_spec_free(&spec);
+    free(want);
+    free(got);
+}
+
+static void check_message(const char *pattern, int code, const char *says) {
+    leat_spec *spec = spec_of("%s", text_of("g", pattern));
+    leat_pipeline *feed = NULL;
+    leat_error err;
+    int rc = leat_pipeline_open(&feed, spec, &(leat_config){.n_threads = 2}, &err);
+    labels *l = rc == 0 ? read_labels(feed, -1) : NULL;
+    if (l) rc = l->rc;
+    const char *message = l ? l->message : err.message;
+    if (rc != code || !strstr(message, says)) fail_msg("%s: %s: %s", pattern, leat_error_name(rc), message);
+    free(l);
+    leat_pipeline_close(&feed);
+    leat_spec_free(&spec);
+}
+
+static void test_messages(void **state) {
+    (void)state;
+    write_sets();
+    check_message("zip x='@a' y='@b' | batch 4", LEAT_ERR_SHAPE,
+                  "ends after 139 samples, and part 1 (tfrecord: a stream of 6 compressed shards) goes on");
+    check_message("zip x='=b' y='@a' | batch 4", LEAT_ERR_SHAPE, "part 1 (tfrecord");
+    check_message("concatenate '@a | repeat' '@b' | batch 4", LEAT_ERR_SYNTAX, "has no end");
+    check_message("sample_from '@a | shuffle 5' '@b' | cache | batch 4", LEAT_ERR_SYNTAX,
+                  "is different in every epoch");
+    check_message("sample_from '@a' '@b' | bucket_by_aspect_ratio 2 | batch 4", LEAT_ERR_UNSUPPORTED,
+                  "one record after the other");
+    check_message("sample_from '@a' '@b' | balance | batch 4", LEAT_ERR_UNSUPPORTED, "must know all samples");
+    check_message("concatenate '@a' '=b' | filter label==3 | batch 4", LEAT_ERR_UNSUPPORTED,
+                  "write filter into the texts that are combined");
+    check_message(
+        "concatenate '@a | interleave 6' '@b | interleave 3' '@a | interleave 6' '@a | interleave 6' "
+        "'@a | interleave 6' '@a | interleave 6' | batch 2",
+        LEAT_ERR_LIMIT, "more than 32 shards of streams take turns");
+    check_message(
+        "concatenate '@a' '@a' '@a' '@a' '@a' '@a' '@a' '@a' '=a' '=a' '=a' '=a' '=a' '=a' '=a' '=a' "
+        "| batch 2",
+        LEAT_ERR_LIMIT, "more than 15 data sets with streams");
+    check_message("concatenate '@a | filter label<0' '@b' | batch 4", LEAT_ERR_NOT_FOUND,
+                  "no sample is left");
+    check_message("concatenate '@c' '@b' | shuffle 100000000 | batch 4", LEAT_ERR_MEMORY,
+                  "use a smaller shuffle window");
+}
+
+/* A sample that cannot be used is named by its part and file; of a pair, by both. */
+static void test_bad_samples(void **state) {
+    (void)state;
+    write_sets();
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"concatenate '@b | select label' 'tfrecord %s/c/* | parse label:int64 row:float[9] | select label' "
+         "| "
+         "batch 4",
+         "part 2: "},
+        {"zip x='@b' y='tfrecord %s/b/* | parse row:float[9]' | batch 4", " with "},
+    };
+    for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
+        char pattern[1000];
+        snprintf(pattern, sizeof pattern, cases[i].text, in_dir("g"));
+        const leat_config config = {.n_threads = 2, .on_error = LEAT_ON_ERROR_SKIP};
+        leat_pipeline *feed = open_spec(spec_of("%s", text_of("g", pattern)), &config);
+        labels *l = read_labels(feed, -1);
+        leat_bad bad;
+        assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+        if (!strstr(bad.message, cases[i].says) || !strstr(bad.message, "feature row has"))
+            fail_msg("%s", bad.message);
+        leat_pipeline_close(&feed);
+        free(l);
+    }
+}
+
+/* Damaged bytes cost the rest of their shard; the parts go on. */
+static void test_damage(void **state) {
+    (void)state;
+    write_sets();
+    leat__buf shard = {0};
+    for (int k = 0; k < 40; k++) add_sample(&shard, 3000 + k, 300);
+    leat__buf packed = deflated(shard.data, shard.size, GZIP_BITS);
+    leat__buf_free(&shard);
+    packed.size /= 2;
+    make_dir(in_dir("g/d"));
+    write_buf(in_dir("g/d/00"), &packed);
+    char pattern[1000];
+    snprintf(pattern, sizeof pattern,
+             "choose_from 'tfrecord %s | parse label:int64' '@b' pattern=0,1 "
+             "stop_on_empty=false | batch 4",
+             in_dir("g/d/*"));
+    for (int replace = 0; replace < 2; replace++) {
+        const leat_config config = {.n_threads = 2,
+                                    .on_error = replace ? LEAT_ON_ERROR_REPLACE : LEAT_ON_ERROR_SKIP};
+        leat_pipeline *feed = open_spec(spec_of("%s", text_of("g", pattern)), &config);
+        labels *l = read_labels(feed, -1);
+        assert_int_equal(l->rc, LEAT_END);
+        for (int i = 0; i < 10; i++) assert_int_equal(l->label[i], (i % 2 ? 1000 : 3000) + i / 2);
+        assert_true(l->n > 139 + 5 && l->n < 139 + 40);
+        leat_bad bad;
+        assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+        assert_non_null(strstr(bad.message, "g/d/00: record "));
+        leat_pipeline_close(&feed);
+        free(l);
+    }
+}
+
+/* Ranks have their places of every batch, and together they have what one has. */
+static void test_ranks(void **state) {
+    (void)state;
+    write_sets();
+    for (size_t i = 0; i < LEAT_COUNT(texts); i += 3) {
+        char text[3000], whole[3000];
+        snprintf(text, sizeof text, "%s", text_of("g", texts[i]));
+        snprintf(whole, sizeof whole, "%s", text);
+        *strstr(text, "| batch ") = 0;
+        *strstr(whole, "| batch ") = 0;
+        strcat(text, "| batch 3");
+        strcat(whole, "| batch 6");
+        labels *all = run_text_labels(whole, &(leat_config){.n_threads = 1}), *part[2];
+        for (int rank = 0; rank < 2; rank++)
+            part[rank] = run_text_labels(text, &(leat_config){.n_threads = 2, .rank = rank, .world_size = 2});
+        for (int k = 0; k < all->n / 6 * 6; k++)
+            assert_int_equal(part[k % 6 / 3]->label[k / 6 * 3 + k % 3], all->label[k]);
+        free(all);
+        free(part[0]);
+        free(part[1]);
+    }
+}
+
+/* What is the same in every epoch can be kept. */
+static void test_cache(void **state) {
+    (void)state;
+    write_sets();
+    labels *want =
+        run_text_labels(text_of("p", "concatenate '@a' '@b' | batch 5"), &(leat_config){.n_epochs = 3});
+    labels *got = run_text_labels(text_of("g", "concatenate '@a' '@b' | cache | batch 5"),
+                                  &(leat_config){.n_epochs = 3});
+    same_labels(want, got, "cache");
+    free(want);
+    free(got);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_order),   cmocka_unit_test(test_restore_everywhere),
+        cmocka_unit_test(test_forged_parts), cmocka_unit_test(test_restore_reads_what_is_open),
+        cmocka_unit_test(test_messages),     cmocka_unit_test(test_bad_samples),
+        cmocka_unit_test(test_damage),       cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_cache),
+    };
+    return cmocka_run_group_tests_name("join", tests, begin_files, end_files);
+}
