@@ -97,6 +97,7 @@ struct leat__feed {
     uint64_t window_max, tail, head;
     leat__feed_block *gather; /* records of small blocks are copied into it */
     leat__feed_block *spare, *all;
+    size_t n_spare;
     /* Where the window ends. */
     uint64_t run, next_record;
     uint64_t origin; /* records of the run so far, those that a filter dropped too */

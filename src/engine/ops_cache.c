@@ -47,10 +47,11 @@ int leat__plan_cache(leat__planner *planner, const leat__use *use, leat_error *e
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "there is a cache before: one is enough, the later one");
     if (plan->source->paired_anew)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                               "what meets in a sample, or comes at a number, is different in every epoch, so "
-                               "keeping it is of no use: write shuffle behind what is combined, or leave out "
-                               "cache");
+        return leat__plan_fail(
+            use, err, LEAT_ERR_SYNTAX,
+            "what meets in a sample, or comes at a number, is different in every epoch, so "
+            "keeping it is of no use: write shuffle behind what is combined, or leave out "
+            "cache");
     LEAT_TRY(check_steps(planner, use, *path != 0, err));
     const bool freeze = leat__use_arg(use, "freeze")->i != 0;
     if (drawn && !freeze)

@@ -12,6 +12,7 @@ block *leat__block_new(leat__feed *feed) {
     block *b = feed->spare;
     if (b) {
         feed->spare = b->next;
+        feed->n_spare--;
         return b;
     }
     b = leat__alloc(LEAT_MEM_WINDOW, sizeof *b);
@@ -40,6 +41,7 @@ void leat__block_recycle(leat__feed *feed, block *b) {
     b->content.n = 0;
     b->next = feed->spare;
     feed->spare = b;
+    feed->n_spare++;
 }
 
 static void release(leat__feed *feed, block *b) {

@@ -235,6 +235,28 @@ static void test_combined(void **state) {
 }
 
 /* What moves with a picture, boxes of differing numbers; and test_photos' pictures in batches of differing sizes. */
+/* Compressed, by themselves and combined. */
+static void test_streams(void **state) {
+    (void)state;
+    make_dir(in_dir("packed"));
+    for (int i = 0, id = 0; i < 12; i++) {
+        leat__buf shard = {0};
+        for (int k = 0; k < 80 + i; k++, id++) add_sample(&shard, id, 600);
+        write_deflated(in_dir("packed/%02d", i), &shard, GZIP_BITS);
+    }
+    const char *packed = in_dir("packed/*"), *parse = "parse label:int64 row:float[*9]";
+    for (int threads = 1; threads <= 4; threads += 3) {
+        check(spec_of("tfrecord %s | shuffle 100 | %s | batch 32", packed, parse), threads);
+        check(spec_of("tfrecord %s | interleave 5 | %s | filter label!=7 | batch 32", packed, parse),
+              threads);
+        check(spec_of(
+                  "sample_from 'tfrecord %s | shuffle 50' 'tfrecord %s | interleave 3' | %s | shuffle 100 | "
+                  "batch 32",
+                  packed, packed, parse),
+              threads);
+    }
+}
+
 static void test_scenes(void **state) {
     (void)state;
     write_scenes(in_dir("scenes.tfrecord"), 80, 20, 120);
@@ -260,6 +282,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter),      cmocka_unit_test(test_photos),
                                        cmocka_unit_test(test_records),      cmocka_unit_test(test_arrays),
                                        cmocka_unit_test(test_more_sources), cmocka_unit_test(test_combined),
-                                       cmocka_unit_test(test_scenes)};
+                                       cmocka_unit_test(test_streams),      cmocka_unit_test(test_scenes)};
     return cmocka_run_group_tests_name("noalloc", tests, begin_files, end_files);
 }
