@@ -157,10 +157,11 @@ OPS: dict[str, Op] = {
         "", (
             Arg("field", "field", "label", (), 0, 0, False, "the field whose values are the classes"),
         )),
-    "rejection_resample": Op("order", "Leaves out samples, others in each epoch, so that classes come in the proportions of target.",
+    "rejection_resample": Op("order", "Leaves out samples so that classes come in the proportions of target.",
         "tf.data.Dataset.rejection_resample", (
             Arg("field", "field", "label", (), 0, 0, False, "the field whose values are the classes"),
             Arg("target", "text", "", (), 0, 0, True, "proportions by rising label, such as 0.5,0.5; left out: all equal"),
+            Arg("initial", "text", "", (), 0, 0, True, "streams need it, others count and refuse it: the proportions that are there, for labels from 0"),
             Arg("seed", "int", "", (), 0, 0, True, "its own seed; without it the pipeline's"),
         )),
     "split": Op("order", "One part of the samples; the same text with another part gives the rest.",

@@ -135,12 +135,15 @@ class Operations:
         *,
         field: str | None = None,
         target: Text | None = None,
+        initial: Text | None = None,
         seed: int | None = None,
     ) -> Self:
-        """Leaves out samples, others in each epoch, so that classes come in the proportions of target.
+        """Leaves out samples so that classes come in the proportions of target.
 
         field: the field whose values are the classes (default label)
         target: proportions by rising label, such as 0.5,0.5; left out: all equal
+        initial: streams need it, others count and refuse it: the proportions that are there, for labels
+            from 0
         seed: its own seed; without it the pipeline's
         """
         ...

@@ -7,7 +7,7 @@
 
 typedef struct leat__relabel { /* a table of whole numbers, in the plan's memory */
     size_t n;
-    const int64_t *from, *to; /* (n) by rising from */
+    const int64_t *from, *to; /* (n) by rising from; NULL: 0 to n - 1 stay as they are, others are errors */
     bool has_fallback;        /* what `fallback` is for numbers that are not in it */
     int64_t fallback;
 } leat__relabel;

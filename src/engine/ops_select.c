@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "engine/labels.h"
 #include "engine/ops_args.h"
-#include "engine/select.h"
 
 /* -------------------------------------------------------------------------------------------- filter */
 
@@ -191,24 +191,31 @@ static int refuse_stream(const leat__planner *planner, const leat__use *use, lea
     return leat__plan_fail(
         use, err, LEAT_ERR_UNSUPPORTED,
         "it must know all samples before the first, and streams such as compressed files are read one record "
-        "after the other: unpack them, or use filter");
+        "after the other: write rejection_resample initial=0.9,0.1, or sample_from of a text for each class, "
+        "such as 'tfrecord a.gz | parse label:int64 | filter label==0 | repeat', or unpack them");
+}
+
+/* The field that the argument names, whose values are classes. */
+static int find_classes(leat__planner *planner, const leat__use *use, const char *arg,
+                        leat__question *question, leat_error *err) {
+    const char *name = leat__use_arg(use, arg)->text;
+    leat_error why;
+    question->value = leat__number_field(planner, name, &why);
+    if (question->value < 0) return leat__plan_fail(use, err, question->value, "%s", why.message);
+    const int dtype = planner->field[question->value].info.dtype;
+    if (dtype > LEAT_DTYPE_I64 && dtype != LEAT_DTYPE_BOOL)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s: classes are whole numbers", name,
+                               leat_dtype_name(dtype));
+    question->text = leat__plan_keep(planner, name, strlen(name) + 1, err);
+    question->values = UINT32_C(1) << question->value;
+    return question->text ? 0 : LEAT_ERR_MEMORY;
 }
 
 /* Asks for the class of every sample, by the field that the argument `field` names. */
 int leat__classes_ask(leat__planner *planner, const leat__use *use, const char *arg, int at,
                       leat__class_list *list, leat_error *err) {
-    const char *name = leat__use_arg(use, arg)->text;
-    leat_error why;
     leat__question question = {.kind = LEAT_ASK_NUMBER};
-    question.value = leat__number_field(planner, name, &why);
-    if (question.value < 0) return leat__plan_fail(use, err, question.value, "%s", why.message);
-    const int dtype = planner->field[question.value].info.dtype;
-    if (dtype > LEAT_DTYPE_I64 && dtype != LEAT_DTYPE_BOOL)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s: classes are whole numbers", name,
-                               leat_dtype_name(dtype));
-    question.text = leat__plan_keep(planner, name, strlen(name) + 1, err);
-    if (!question.text) return LEAT_ERR_MEMORY;
-    question.values = UINT32_C(1) << question.value;
+    LEAT_TRY(find_classes(planner, use, arg, &question, err));
     LEAT_TRY(leat__question_prepare(planner, use, &question, err));
     uint64_t *answer, n_bad = 0;
     int rc = ask_all(planner, use, &question, at, &answer, &n_bad, err);
@@ -224,8 +231,8 @@ int leat__classes_ask(leat__planner *planner, const leat__use *use, const char *
     return rc;
 }
 
-/* One number for each class, by rising label: "0.5,0.3,0.2". */
-static int read_weights(const leat__use *use, const char *arg, const leat__class_list *list, double *out,
+/* One number for each class, by rising label: "0.5,0.3,0.2". The first `most` go into out; *count is how many there are. */
+static int read_numbers(const leat__use *use, const char *arg, double *out, uint32_t most, uint32_t *count,
                         leat_error *err) {
     const char *text = leat__use_arg(use, arg)->text;
     uint32_t n = 0;
@@ -237,15 +244,24 @@ static int read_weights(const leat__use *use, const char *arg, const leat__class
             return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                    "%s must be numbers that are not below 0, separated by commas, not '%s'",
                                    arg, part);
-        if (n < list->n_classes) out[n] = x;
+        if (n < most) out[n] = x;
         sum += x;
     }
+    *count = n;
+    if (n > 0 && !(sum > 0))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s: all of them are 0", arg);
+    return 0;
+}
+
+static int read_weights(const leat__use *use, const char *arg, const leat__class_list *list, double *out,
+                        leat_error *err) {
+    uint32_t n;
+    LEAT_TRY(read_numbers(use, arg, out, list->n_classes, &n, err));
     if (n != list->n_classes)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "%s: %u numbers for %u classes (labels %" PRId64 " to %" PRId64
                                ", in rising order)",
                                arg, n, list->n_classes, list->number[0], list->number[list->n_classes - 1]);
-    if (!(sum > 0)) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s: all of them are 0", arg);
     return 0;
 }
 
@@ -317,6 +333,10 @@ static int mix_oversample(leat__planner *planner, const leat__use *use, mixture 
 /* As many of each class as there can be when proportions are to be exact and none comes twice. */
 static int mix_rejection(leat__planner *planner, const leat__use *use, mixture *m, leat_error *err) {
     int at;
+    if (leat__use_arg(use, "initial")->given)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            "the classes of this source are counted: leave out initial, which is for streams");
     LEAT_TRY(begin_mixture(planner, use, true, &at, m, err));
     if (leat__use_arg(use, "target")->given) LEAT_TRY(read_weights(use, "target", &m->list, m->weight, err));
     double most = 0;
@@ -347,7 +367,67 @@ static int plan_oversample(leat__planner *planner, const leat__use *use, leat_er
     return run_mixture(planner, use, mix_oversample, err);
 }
 
+/* --------------------------------------------------------------------------------- classes of a stream */
+
+/* How likely a record of each class is kept: so that as few as possible are left out, those of one class all stay. */
+static int find_chances(leat__planner *planner, const leat__use *use, leat__question *question,
+                        leat_error *err) {
+    const char *text = leat__use_arg(use, "initial")->text;
+    if (!*text)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            "a stream is not counted before it is read: give the proportions of the classes in it, by label "
+            "from 0, such as initial=0.9,0.1; or choose with filter, or sample_from of a text for each "
+            "class");
+    uint32_t most = 1, n, n_target;
+    for (const char *c = text; *c; c++) most += *c == ',';
+    double *initial = leat__arena_alloc(&planner->plan->memory, most * sizeof *initial);
+    double *chance = leat__arena_alloc(&planner->plan->memory, most * sizeof *chance);
+    if (!initial || !chance) return leat__fail_memory(err, most * 2 * sizeof *chance, "classes");
+    LEAT_TRY(read_numbers(use, "initial", initial, most, &n, err));
+    for (uint32_t c = 0; c < n; c++) chance[c] = 1;
+    if (leat__use_arg(use, "target")->given) {
+        LEAT_TRY(read_numbers(use, "target", chance, n, &n_target, err));
+        if (n_target != n)
+            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "target: %u numbers for the %u of initial",
+                                   n_target, n);
+    }
+    double largest = 0;
+    for (uint32_t c = 0; c < n; c++) {
+        if (chance[c] > 0 && !(initial[c] > 0))
+            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                                   "class %u is wanted, and initial says that there is none", c);
+        if (chance[c] > 0) chance[c] /= initial[c];
+        largest = LEAT_MAX(largest, chance[c]);
+    }
+    for (uint32_t c = 0; c < n; c++) chance[c] /= largest;
+    question->n_chances = n;
+    question->chance = chance;
+    return 0;
+}
+
+/* Records are kept or left out one by one, as they are read. */
+static int reject_stream(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__arg_value *seed = leat__use_arg(use, "seed");
+    leat__question question = {.kind = LEAT_ASK_CHANCE,
+                               .seed = seed->given ? (uint64_t)seed->i : planner->plan->seed,
+                               .op = use->number};
+    int at;
+    LEAT_TRY(leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = true, .past_repeat = true},
+                                &at, err));
+    LEAT_TRY(find_classes(planner, use, "field", &question, err));
+    LEAT_TRY(find_chances(planner, use, &question, err));
+    LEAT_TRY(leat__filter_add(planner, use, &question, at, err));
+    leat__step *step =
+        leat__plan_step_add(planner, use, LEAT_STEP_RELABEL, LEAT_STAGE_TRANSFORM, question.value, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    const leat__relabel same = {.n = question.n_chances};
+    step->as.relabel = leat__plan_keep(planner, &same, sizeof same, err);
+    return step->as.relabel ? 0 : LEAT_ERR_MEMORY;
+}
+
 static int plan_rejection(leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->plan->stream) return reject_stream(planner, use, err);
     return run_mixture(planner, use, mix_rejection, err);
 }
 
@@ -403,7 +483,7 @@ const leat__op leat__ops_select[] = {
      .arg = {ARG_CLASS_FIELD}},
     {.name = "rejection_resample",
      .kind = LEAT_OP_ORDER,
-     .help = "Leaves out samples, others in each epoch, so that classes come in the proportions of target.",
+     .help = "Leaves out samples so that classes come in the proportions of target.",
      .like = "tf.data.Dataset.rejection_resample",
      .random = true,
      .plan = plan_rejection,
@@ -413,6 +493,13 @@ const leat__op leat__ops_select[] = {
               .fallback = "",
               .named = true,
               .help = "proportions by rising label, such as 0.5,0.5; left out: all equal"},
+             {.name = "initial",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help =
+                  "streams need it, others count and refuse it: the proportions that are there, for labels "
+                  "from 0"},
              LEAT_ARG_SEED}},
     {0},
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cpu.h"
-#include "engine/run.h"
+#include "engine/labels.h"
 #include "order/branch.h"
 
 typedef struct printer { /* as snprintf: counts what does not fit */
@@ -293,7 +293,10 @@ static void print_steps(printer *p, const leat__plan *plan) {
             print(p, "%s\n",
                   step->as.enumerate.position ? "the place in the epoch" : "the number of the sample");
             break;
-        case LEAT_STEP_RELABEL: print(p, "other numbers for labels\n"); break;
+        case LEAT_STEP_RELABEL:
+            if (step->as.relabel->from) print(p, "other numbers for labels\n");
+            else print(p, "labels are those of %zu classes\n", step->as.relabel->n);
+            break;
         case LEAT_STEP_MAP:
             print(p, "a function of the program%s\n", step->as.map.part ? ", the same call" : "");
             break;

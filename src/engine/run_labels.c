@@ -18,6 +18,22 @@ int leat__run_enumerate(leat__tools *tools, const leat__step *step, const leat__
                       err);
 }
 
+/* A label that is one of n classes stays what it is. */
+static int check_class(leat__tools *tools, const leat__step *step, const leat__where *at, int64_t label,
+                       leat_error *err) {
+    leat__value *value = &tools->value[step->value];
+    if (label < 0 || (uint64_t)label >= step->as.relabel->n)
+        return leat__fail(err, LEAT_ERR_NOT_FOUND,
+                          "rejection_resample: label %" PRId64
+                          " has no number in initial, which begins with label 0: add it, or filter it out",
+                          label);
+    uint8_t *dst = leat__run_destination(tools, step, at, value->bytes, err);
+    if (!dst) return LEAT_ERR_MEMORY;
+    memcpy(dst, value->data, value->bytes);
+    value->data = dst;
+    return 0;
+}
+
 int leat__run_relabel(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
     const leat__relabel *table = step->as.relabel;
     const leat__value *value = &tools->value[step->value];
@@ -25,6 +41,7 @@ int leat__run_relabel(leat__tools *tools, const leat__step *step, const leat__wh
     if (value->bytes != leat_dtype_size(value->dtype))
         return leat__fail(err, LEAT_ERR_SHAPE, "label_map: the label is not one number");
     leat__convert(&label, LEAT_DTYPE_I64, value->data, value->dtype, 1, false, 1, 0);
+    if (!table->from) return check_class(tools, step, at, label, err);
     size_t low = 0, high = table->n;
     while (low < high) {
         const size_t mid = low + (high - low) / 2;

@@ -122,6 +122,22 @@ static uint64_t hash_fields(const leat__tools *tools, const leat__question *ques
     return h;
 }
 
+/* The label as a whole number. */
+static int64_t number_of(const leat__tools *tools, const leat__question *question) {
+    const leat__value *value = &tools->value[question->value];
+    int64_t number;
+    leat__convert(&number, LEAT_DTYPE_I64, value->data, value->dtype, 1, false, 1, 0);
+    return number;
+}
+
+/* The draw depends on where the record lies and not on its number in the stream, which is not known when shards are read
+ * at once; nor on the epoch, since a stream has one length. A label that is no class passes: whoever runs it tells. */
+static bool is_drawn(const leat__question *question, const leat__stream_place *from, int64_t label) {
+    if (label < 0 || (uint64_t)label >= question->n_chances) return true;
+    leat__rng rng = leat__rng_at(question->seed, from->shard, from->record, question->op);
+    return leat__rng_unit(&rng) < question->chance[label];
+}
+
 static int ask_size(leat__tools *tools, const leat__question *question, uint64_t sample, uint64_t *answer,
                     leat_error *err) {
     const leat__value *value = &tools->value[question->value];
@@ -153,10 +169,8 @@ int leat__question_answer(leat__tools *tools, const leat__question *question, co
     switch (question->kind) {
     case LEAT_ASK_CONDITION: *answer = leat__predicate_holds(&question->predicate, tools->value); break;
     case LEAT_ASK_PROGRAM: return ask_program(tools, question, at, answer, err);
-    case LEAT_ASK_NUMBER:
-        leat__convert(answer, LEAT_DTYPE_I64, tools->value[question->value].data,
-                      tools->value[question->value].dtype, 1, false, 1, 0);
-        break;
+    case LEAT_ASK_NUMBER: *answer = (uint64_t)number_of(tools, question); break;
+    case LEAT_ASK_CHANCE: *answer = is_drawn(question, at->from, number_of(tools, question)); break;
     case LEAT_ASK_PART: {
         const uint64_t h = hash_fields(tools, question);
         *answer = h >= question->from && (h < question->to || question->to == UINT64_MAX);

@@ -19,6 +19,7 @@ typedef enum leat__question_kind {
     LEAT_ASK_HASH,      /* of the value                                                     */
     LEAT_ASK_PATH,      /* a hash of its path, of all fields of the source if it has none   */
     LEAT_ASK_FOLDER,    /* a hash of the folder that its file lies in                       */
+    LEAT_ASK_CHANCE,    /* of a stream: 1 = a draw of the record's own keeps one of its class */
     LEAT_ASK_SIZE /* of a picture, by its header: height in the upper half, width in the lower; from: turned as EXIF says */
 } leat__question_kind;
 
@@ -34,11 +35,13 @@ typedef struct leat__inputs { /* the fields that a program's function gets */
 
 typedef struct leat__question {
     leat__question_kind kind;
-    int value; /* PART, NUMBER, HASH; -1 = all fields of the source */
+    int value; /* PART, NUMBER, HASH, CHANCE; -1 = all fields of the source */
     leat__predicate predicate;
     const leat__called *called;
     leat__inputs inputs;
-    uint64_t seed, from, to;   /* PART, HASH, PATH, FOLDER                               */
+    uint64_t seed, from, to;   /* PART, HASH, PATH, FOLDER; seed: CHANCE                 */
+    uint32_t op, n_chances;    /* CHANCE: the number of the operation; the classes       */
+    const double *chance;      /* (n_chances) of being kept, by label, from 0            */
     const char *text;          /* tells questions apart that have the same text before them */
     uint32_t values;           /* bit i: value i must be there                           */
     bool step[LEAT_STEPS_MAX]; /* the steps that make them                              */

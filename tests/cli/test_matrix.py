@@ -67,6 +67,7 @@ TEXTS = {
     "balance": f"tfrecord a-*.tfrecord | {PARSE} | balance | {AUGMENT}",
     "oversample": f"tfrecord a-*.tfrecord | {PARSE} | oversample | shuffle | {AUGMENT}",
     "rejection_resample": f"tfrecord a-*.tfrecord | {PARSE} | rejection_resample | {AUGMENT}",
+    "rejection_resample of a stream": f"tfrecord a-*.gz | {PARSE} | rejection_resample initial=1,1,1,1,1 target=9,9,9,9,8 | {AUGMENT}",
     "enumerate, label_map": f"folder photos | enumerate | label_map 'ant=2,bee=0,cat=1' | shuffle | decode | resize 5 5 | {AUGMENT}",
     "cache": f"folder photos | shuffle | decode | resize 9 9 method=nearest | cache | {AUGMENT}",
     "frozen cache": f"folder photos | shuffle | decode | random_crop 9 | cache freeze=true kept | {AUGMENT}",

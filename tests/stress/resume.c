@@ -109,16 +109,20 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
                labelled =
                    (stream && source != 20) || source < 6 || source == 7 || (source >= 12 && source < 16);
     bool shuffled = source == 10 || source == 11; /* they are another list in every epoch */
-    static const char *const choices[] = {"filter \"label not in 1,3\"",
-                                          "split train by=hash",
-                                          "split train seed=5",
-                                          "balance n=50",
-                                          "oversample",
-                                          "rejection_resample"};
+    /* The first is for streams only, the next two for all. */
+    static const char *const choices[] = {
+        "label_map 5=0,8=0,13=0,21=0 default=1 | rejection_resample initial=1,7 target=1,4",
+        "filter \"label not in 1,3\"",
+        "split train by=hash",
+        "split train seed=5",
+        "balance n=50",
+        "oversample",
+        "rejection_resample"};
     if (labelled && leat__rng_below(rng, 2)) {
-        const size_t choice = leat__rng_below(rng, stream ? 2 : LEAT_COUNT(choices));
+        const size_t choice =
+            stream ? leat__rng_below(rng, 3) : 1 + leat__rng_below(rng, LEAT_COUNT(choices) - 1);
         n += (size_t)snprintf(out + n, cap - n, " | %s", choices[choice]);
-        shuffled = choice == 3 || choice == 5; /* they draw an order of their own */
+        shuffled = choice == 4 || choice == 6; /* they draw an order of their own */
     }
     for (int i = (int)leat__rng_below(rng, 5); i > 0; i--) {
         const int a = (int)leat__rng_below(rng, 3), b = (int)leat__rng_below(rng, 30);

@@ -65,6 +65,7 @@ static const char *const texts[] = {
     RECORDS " | shuffle | random_brightness 0.1 | batch 2",
     STREAM " | shuffle 7 | random_brightness 0.1 | batch 3",
     STREAM " | filter label!=2 | skip 2 | shard 0/2 | take 30 | repeat 3 | batch 2",
+    STREAM " | rejection_resample initial=1,1,1,1,1 target=3,4,5,6,7 | shuffle 7 | batch 2",
     STREAM " | filter callback=even | map twice:i64 callback=twice | batch 1",
     RECORDS " | filter 'label in 1,2,4' | shuffle | batch 2",
     RECORDS " | split train fractions=0.7,0.3 | shuffle | batch 2",

@@ -101,6 +101,8 @@ static const char *const chains[] = {
     "interleave 3 2 | parse label:int64 | filter label!=9 | shuffle 20 | batch 5",
     "parse label:int64 | skip 5 | take 70 | repeat 4 | batch 6",
     "parse label:int64 | cache | batch 6",
+    "interleave 3 2 | parse label:int64 | label_map 9=0 default=1 | rejection_resample initial=0.1,0.9 | "
+    "batch 2",
 };
 
 static void test_like_files(void **state) {
