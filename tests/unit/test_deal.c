@@ -136,6 +136,27 @@ static void test_damage(void **state) {
     free(l);
 }
 
+/* A record's number depends on the turns: what was kept by the numbers of others is not taken. */
+static void test_kept_on_disk(void **state) {
+    (void)state;
+    write_shards();
+    static const char *const turns[] = {"flat_map", "interleave 2", "interleave 3", "interleave 3 4"};
+    for (size_t i = 0; i < 2 * LEAT_COUNT(turns); i++) {
+        char plain[200], cached[2][600];
+        const char *turn = turns[i % LEAT_COUNT(turns)], *kept = in_dir("kept");
+        snprintf(plain, sizeof plain, "%s | parse label:int64 | batch 9", turn);
+        snprintf(cached[0], sizeof cached[0], "%s | parse label:int64 | cache %s | batch 9", turn, kept);
+        snprintf(cached[1], sizeof cached[1], "parse label:int64 | cache %s | %s | batch 9", kept, turn);
+        labels *want = run_labels("g", plain, NULL);
+        for (int k = 0; k < 2; k++) {
+            labels *got = run_labels("g", cached[k], &(leat_config){.n_threads = 2});
+            same_labels(want, got, cached[k]);
+            free(got);
+        }
+        free(want);
+    }
+}
+
 static void test_refusals(void **state) {
     (void)state;
     write_shards();
@@ -165,6 +186,7 @@ int main(void) {
         cmocka_unit_test(test_restore_reads_what_is_open),
         cmocka_unit_test(test_forged_places),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_kept_on_disk),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("deal", tests, begin_files, end_files);
