@@ -283,7 +283,9 @@ static int begin(void **state) {
         snprintf(scenes[i].text, sizeof scenes[i].text,
                  "tfrecord %s | %s | filter \"label > 3 and label not in 10,11\" | %s | batch 7",
                  in_dir(stream ? "a.gz" : "a.tfrecord"), parse,
-                 stream ? "split train by=hash fractions=0.99,0.01" : "balance n=60");
+                 stream ? "split train by=hash fractions=0.99,0.01 | label_map 4=0,5=0 default=1 | "
+                          "rejection_resample initial=1,9 target=1,8"
+                        : "balance n=60");
     }
     return 0;
 }
