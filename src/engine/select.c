@@ -132,9 +132,10 @@ static int64_t number_of(const leat__tools *tools, const leat__question *questio
 
 /* The draw depends on where the record lies and not on its number in the stream, which is not known when shards are read
  * at once; nor on the epoch, since a stream has one length. A label that is no class passes: whoever runs it tells. */
-static bool is_drawn(const leat__question *question, const leat__stream_place *from, int64_t label) {
+static bool is_drawn(const leat__question *question, const leat__piece *piece, int64_t label) {
     if (label < 0 || (uint64_t)label >= question->n_chances) return true;
-    leat__rng rng = leat__rng_at(question->seed, from->shard, from->record, question->op);
+    const uint64_t shard = piece->shard ^ (uint64_t)piece->leaf << 48;
+    leat__rng rng = leat__rng_at(question->seed, shard, piece->number, question->op);
     return leat__rng_unit(&rng) < question->chance[label];
 }
 
@@ -170,7 +171,7 @@ int leat__question_answer(leat__tools *tools, const leat__question *question, co
     case LEAT_ASK_CONDITION: *answer = leat__predicate_holds(&question->predicate, tools->value); break;
     case LEAT_ASK_PROGRAM: return ask_program(tools, question, at, answer, err);
     case LEAT_ASK_NUMBER: *answer = (uint64_t)number_of(tools, question); break;
-    case LEAT_ASK_CHANCE: *answer = is_drawn(question, at->from, number_of(tools, question)); break;
+    case LEAT_ASK_CHANCE: *answer = is_drawn(question, at->piece, number_of(tools, question)); break;
     case LEAT_ASK_PART: {
         const uint64_t h = hash_fields(tools, question);
         *answer = h >= question->from && (h < question->to || question->to == UINT64_MAX);

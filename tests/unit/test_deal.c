@@ -147,9 +147,9 @@ static void test_kept_on_disk(void **state) {
         snprintf(plain, sizeof plain, "%s | parse label:int64 | batch 9", turn);
         snprintf(cached[0], sizeof cached[0], "%s | parse label:int64 | cache %s | batch 9", turn, kept);
         snprintf(cached[1], sizeof cached[1], "parse label:int64 | cache %s | %s | batch 9", kept, turn);
-        labels *want = run_labels("g", plain, NULL);
+        labels *want = run_text_labels(text_of("g", plain), NULL);
         for (int k = 0; k < 2; k++) {
-            labels *got = run_labels("g", cached[k], &(leat_config){.n_threads = 2});
+            labels *got = run_text_labels(text_of("g", cached[k]), &(leat_config){.n_threads = 2});
             same_labels(want, got, cached[k]);
             free(got);
         }

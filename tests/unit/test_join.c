@@ -302,6 +302,18 @@ static void test_cache(void **state) {
     same_labels(want, got, "cache");
     free(want);
     free(got);
+    /* On disk, what was kept by the numbers of other samples is not taken. */
+    static const char *const parts[] = {"'@a' '@b'", "'@a | take 7' '@b'", "'@b' '@a'"};
+    for (int i = 0; i < 2 * (int)LEAT_COUNT(parts); i++) {
+        char plain[200], cached[600];
+        snprintf(plain, sizeof plain, "concatenate %s | batch 5", parts[i % 3]);
+        snprintf(cached, sizeof cached, "concatenate %s | cache %s | batch 5", parts[i % 3], in_dir("kept"));
+        want = run_text_labels(text_of("p", plain), NULL);
+        got = run_text_labels(text_of("g", cached), &(leat_config){.n_threads = 2});
+        same_labels(want, got, cached);
+        free(want);
+        free(got);
+    }
 }
 
 int main(void) {

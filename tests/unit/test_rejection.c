@@ -301,7 +301,7 @@ static void test_fields(void **state) {
         n[b.sample[i] % 4 == 0]++;
     }
     assert_int_equal(n[1], 100);
-    assert_true(fabs(n[0] - 100) < bound(300, 1.0 / 3));
+    assert_true(abs(n[0] - 100) < bound(300, 1.0 / 3));
     leat_batch_release(&b);
     leat_pipeline_stats(feed, &stats);
     assert_int_equal(stats.bad_samples, 1);
