@@ -199,6 +199,7 @@ int64_t leat_pipeline_length(const leat_pipeline *feed) {
     const int64_t n = leat_pipeline_samples(feed);
     if (n < 0) return -1;
     const leat__bucket *bucket = leat__order_bucket(&feed->plan.order);
+    if (feed->plan.joining.size) return -1; /* how many are not full shows when they come */
     if (bucket) return (int64_t)leat__bucket_batches(bucket);
     const uint64_t batch = leat__plan_global_batch(&feed->plan), whole = (uint64_t)n / batch;
     return (int64_t)(whole + (!feed->plan.drop_remainder && (uint64_t)n % batch > 0));

@@ -57,6 +57,8 @@ static leat__tools *new_tools(const leat__plan *plan, leat_error *err) {
 
 static int make_lanes(leat__feed *feed, leat_error *err) {
     LEAT_TRY(leat__deal_new(feed, err));
+    /* Two of the window, one in each lane, one for small ones to be copied into, and what is left over. */
+    LEAT_TRY(leat__blocks_prepare(feed, feed->n_lanes + LEAT_SPARE_BLOCKS + 4, err));
     for (int i = 0; i < feed->n_lanes; i++) {
         leat__lane *lane = &feed->lane[i];
         lane->reader = leat__shard_reader_new(feed->plan->stream, err);
@@ -95,7 +97,7 @@ static int make_parts(leat__feed *feed, size_t bytes_max, int n_readers, numberi
         next->node++;
     }
     if (feed->plan->n_filters && !(feed->tools = new_tools(feed->plan, err))) return LEAT_ERR_MEMORY;
-    return 0;
+    return feed->plan->joining.size ? leat__sort_new(feed, err) : 0;
 }
 
 /* What one position may need must fit at any time; what the next batches need should, of shards. */
@@ -112,6 +114,7 @@ static int size_window(leat__feed *feed, leat_error *err) {
                           " records does not fit into the budget: use a smaller shuffle window",
                           need);
     feed->window_max = need + (feed->plan->n_parts ? 0 : LEAT_MIN(ahead, (uint64_t)AHEAD_MAX)) + 64;
+    if (feed->plan->joining.size) feed->window_max += 2 * leat__plan_global_batch(feed->plan);
     feed->window = leat__alloc(LEAT_MEM_WINDOW, feed->window_max * sizeof *feed->window);
     return feed->window ? 0 : leat__fail_memory(err, feed->window_max * sizeof *feed->window, "a window");
 }
@@ -173,6 +176,7 @@ void leat__feed_free(leat__feed **handle) {
         leat__shard_reader_free(&feed->lane[i].reader);
         free_tools(feed->lane[i].tools);
     }
+    leat__sort_free(feed);
     for (int k = 0; k < feed->n_parts; k++) leat__feed_free(&feed->part[k].feed);
     free_tools(feed->tools);
     if (feed->idle_made) pthread_cond_destroy(&feed->idle);
@@ -335,18 +339,33 @@ static void hold(leat__feed *feed, uint64_t i, leat__record *out) {
     b->refs++;
 }
 
-int leat__feed_hold(leat__feed *feed, leat__place place, leat__record *out, leat_error *err) {
+/* Which entry of the window has the sample of a place; false if none. */
+static bool find(const leat__feed *feed, leat__place place, uint64_t *entry) {
     /* What comes before at_run and its floor has left the window, and numbers of a run follow one another. */
     const leat__window_record *tail = &feed->window[feed->tail % feed->window_max];
     const uint64_t n = feed->head - feed->tail, ahead = n ? place.sample - tail->number : 0;
     const leat__window_record *found = &feed->window[(feed->tail + ahead) % feed->window_max];
-    if (ahead >= n || found->run != feed->at_run || found->number != place.sample)
+    *entry = feed->tail + ahead;
+    return ahead < n && found->run == feed->at_run && found->number == place.sample;
+}
+
+int leat__feed_hold(leat__feed *feed, leat__place place, leat__record *out, leat_error *err) {
+    uint64_t entry;
+    if (!find(feed, place, &entry))
         return leat__fail(err, LEAT_ERR_STATE,
                           "the state is damaged: it leads to record %" PRIu64
                           " of a stream, which is not where it says",
                           place.sample);
-    hold(feed, feed->tail + ahead, out);
+    hold(feed, entry, out);
     return 0;
+}
+
+bool leat__feed_batch_ends(const leat__feed *feed, leat__place place, int *bucket) {
+    uint64_t entry;
+    if (!feed->sorting || !find(feed, place, &entry)) return false;
+    const leat__window_record *found = &feed->window[entry % feed->window_max];
+    *bucket = found->bucket;
+    return found->last;
 }
 
 void leat__record_drop(leat__record *record) {
@@ -418,6 +437,10 @@ uint64_t leat__feed_bytes_read(const leat__feed *feed) {
 
 void leat__feed_describe(const leat__feed *feed, uint64_t origin, char *text, size_t cap) {
     uint64_t low = 0, high = feed->n_shards;
+    if (feed->n_parts && feed->plan->part[0].borrows) {
+        leat__feed_describe(feed->part[0].feed, origin, text, cap);
+        return;
+    }
     while (feed->in_order && low < high && feed->begin[low].origin > origin) low++; /* what was never read */
     if (low == high || !feed->in_order) {
         feed->plan->source->class->describe(feed->plan->source, origin, text, cap);

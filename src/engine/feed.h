@@ -45,6 +45,9 @@ bool leat__feed_awaited(const leat__feed *feed);
 /* Finds the record of a place that is ready; it stays where it is until it is given back. LEAT_ERR_STATE: there is no such
  * record, because a state lied about the stream. */
 int leat__feed_take(leat__feed *feed, leat__place place, leat__record *out, leat_error *err);
+/* Of samples that are sorted into buckets: that of a place that is ready, and whether it is the last of its batch. Others
+ * have batches of one size. */
+bool leat__feed_batch_ends(const leat__feed *feed, leat__place place, int *bucket);
 /* Up to n other records that are whole, from the windows of a position that was ready, beginning at one that draw chooses;
  * how many there are. */
 int leat__feed_take_others(leat__feed *feed, uint64_t epoch, uint64_t position, uint64_t draw,

@@ -21,6 +21,7 @@ void leat__join_begin(leat__feed *feed, const leat__mark *mark) {
     feed->next_record = node->first;
     feed->origin = node->origin;
     feed->waits_full = false;
+    if (feed->sorting) leat__sort_begin(feed, mark);
     for (int k = 0; k < feed->n_parts; k++) {
         part *p = &feed->part[k];
         const leat__mark_node *its = &mark->node[p->node];
@@ -30,8 +31,9 @@ void leat__join_begin(leat__feed *feed, const leat__mark *mark) {
             leat__blend_set_length(feed->plan->joining.blend, k, p->dealt);
         if (!p->feed) continue;
         leat__cursor cursor = {.epoch = node->iteration};
-        if (!p->ended && p->dealt > 0) {
-            cursor.position = p->dealt;
+        if (!p->ended && its->set) {
+            cursor.position =
+                p->dealt + (feed->sorting != NULL); /* whose mark is that of the sample itself */
             cursor.mark = *mark;
         }
         leat__feed_reset(p->feed, &cursor);
@@ -43,6 +45,7 @@ void leat__join_next_run(leat__feed *feed) {
     feed->run = feed->at_run;
     feed->run_ended = false;
     feed->next_record = feed->origin = 0;
+    if (feed->sorting) leat__sort_begin(feed, NULL);
     for (int k = 0; k < feed->n_parts; k++) {
         part *p = &feed->part[k];
         p->dealt = 0;
@@ -75,6 +78,7 @@ void leat__join_mark(const leat__feed *feed, uint64_t floor, leat__mark *mark) {
         memcpy(nodes, found->node + feed->node, n * sizeof *nodes);
         memcpy(mark->open + feed->open, found->open + feed->open,
                (size_t)(LEAT_CYCLE_MAX - feed->open) * sizeof *mark->open);
+        if (feed->sorting) memcpy(mark->skip, found->skip, sizeof mark->skip);
     } else {
         memset(nodes, 0, n * sizeof *nodes);
     }
@@ -93,10 +97,10 @@ static int fail_lengths(leat__feed *feed, int ended, int goes_on) {
                       plan->part[goes_on].source->title);
 }
 
-/* Whether the next sample of part k is there: 1; 1 too if there is no other (p->ended); 0 = not yet. */
-static int look_at(leat__feed *feed, int k, uint64_t wanted) {
+int leat__join_look_at(leat__feed *feed, int k, uint64_t wanted) {
     part *p = &feed->part[k];
-    if (p->feed && !p->ended && p->dealt < leat__order_length(p->order)) {
+    if (p->ended) return 1; /* a state may know it before the part does */
+    if (p->feed && p->dealt < leat__order_length(p->order)) {
         const int rc = leat__feed_look(p->feed, feed->iteration, p->dealt, &feed->broken);
         if (rc == 0 || rc == LEAT_FEED_FULL) {
             feed->waits_for = k;
@@ -113,7 +117,7 @@ static int look_at(leat__feed *feed, int k, uint64_t wanted) {
 static int choose(leat__feed *feed, int *k, uint64_t wanted) {
     leat__blend *blend = feed->plan->joining.blend;
     for (*k = 0; !blend && *k < feed->n_parts; ++*k) { /* one after the other, or all */
-        if (!feed->part[*k].ended && !look_at(feed, *k, wanted)) return 0;
+        if (!feed->part[*k].ended && !leat__join_look_at(feed, *k, wanted)) return 0;
         if (!feed->part[*k].ended) return 1;
     }
     while (blend) {
@@ -129,7 +133,7 @@ static int choose(leat__feed *feed, int *k, uint64_t wanted) {
                        feed->plan->source->class->name);
             return 0;
         }
-        if (!look_at(feed, *k, wanted)) return 0;
+        if (!leat__join_look_at(feed, *k, wanted)) return 0;
         if (!p->ended) return 1;
         leat__blend_set_length(blend, *k, p->dealt);
     }
@@ -141,7 +145,7 @@ static int choose_all(leat__feed *feed, int *k, uint64_t wanted) {
     int ended = -1, goes_on = -1;
     *k = 0;
     for (int i = 0; i < feed->n_parts; i++) {
-        if (!look_at(feed, i, wanted)) return 0;
+        if (!leat__join_look_at(feed, i, wanted)) return 0;
         if (feed->part[i].ended) ended = i;
         else goes_on = i;
     }
@@ -178,7 +182,8 @@ static int take_pieces(leat__feed *feed, int k, leat__record *out) {
         if (got < 0) return got;
         n += got;
     }
-    for (int i = 0; i < n; i++) out[i].origin = feed->origin;
+    /* What is only wrapped keeps its numbers, which say what it is. */
+    for (int i = 0; i < n && !feed->plan->part[0].borrows; i++) out[i].origin = feed->origin;
     return n;
 }
 
@@ -199,7 +204,6 @@ static bool deal_one(leat__feed *feed, uint64_t wanted) {
     leat__record *out = leat__window_pieces(feed, feed->head);
     const bool zip = feed->plan->joining.kind == LEAT_BRANCH_ZIP;
     int k;
-    feed->waits_full = false;
     if (!(zip ? choose_all(feed, &k, wanted) : choose(feed, &k, wanted))) return false;
     if (k == feed->n_parts) {
         leat__feed_end_run(feed);
@@ -209,7 +213,7 @@ static bool deal_one(leat__feed *feed, uint64_t wanted) {
     const int kept = n < 0 ? n : keeps(feed, out, n);
     /* Those that are only counted, or that the order has passed by already, are not kept. */
     const bool stays = kept > 0 && !leat__feed_counting(feed) && feed->next_record >= feed->floor;
-    if (stays) leat__window_add_held(feed);
+    if (stays) leat__window_add_held(feed, 0, false);
     for (int i = 0; i < feed->n_pieces && !stays; i++) leat__record_drop(&out[i]);
     if (kept < 0) return false;
     feed->origin++;
@@ -223,7 +227,9 @@ void leat__join_deal(leat__feed *feed, uint64_t until) {
     while (!feed->broken.code && !feed->run_ended) {
         const bool counts = leat__feed_counting(feed);
         if (!counts && feed->next_record >= until) return;
-        if (!deal_one(feed, counts ? 1 : until - feed->next_record)) return;
+        const uint64_t wanted = counts ? 1 : until - feed->next_record;
+        feed->waits_full = false;
+        if (!(feed->sorting ? leat__sort_deal_one(feed, wanted) : deal_one(feed, wanted))) return;
         if (!counts || leat__feed_counting(feed)) continue;
         /* That was it: now for the samples themselves. */
         const leat__mark beginning = {0};

@@ -244,7 +244,7 @@ static int take_texts(leat__joint *c, leat_error *err) {
     return 0;
 }
 
-static bool is_fixed(const leat__plan *plan) {
+bool leat__plan_fixed(const leat__plan *plan) {
     bool fixed = !plan->joining.blend || !leat__blend_redraws(plan->joining.blend);
     for (int k = 0; k < plan->n_parts; k++) {
         fixed = fixed && !plan->part[k].source->paired_anew;
@@ -272,7 +272,7 @@ int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
                                      .n_fields = c->n_slots,
                                      .field = field,
                                      .classes = c->classes,
-                                     .drawn = c->streams && !is_fixed(plan)};
+                                     .drawn = c->streams && !leat__plan_fixed(plan)};
     const int rc = leat__combine_open(&plan->source, &options, err);
     for (int k = 0; k < c->n; k++) c->part[k].source = NULL, c->part[k].pick = NULL;
     LEAT_TRY(rc);
@@ -319,6 +319,34 @@ int leat__joint_stream(leat__joint *c, leat__branch_kind kind, leat__blend *blen
         plan->n_pieces = kind == LEAT_BRANCH_ZIP ? plan->n_pieces + n : LEAT_MAX(plan->n_pieces, n);
     }
     return leat__joint_finish(c, 0, err);
+}
+
+int leat__plan_wrap(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    if (leat__plan_nodes(plan) == LEAT_NODES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "too many streams for a state: combine fewer");
+    leat__plan *part = leat__alloc(LEAT_MEM_PLAN, sizeof *part);
+    if (!part) return leat__fail_memory(err, sizeof *part, "a stream");
+    *part = *plan;
+    part->borrows = true;
+    part->memory = (leat__arena){0};
+    part->text = (leat__buf){0};
+    plan->part = part;
+    plan->n_parts = 1;
+    plan->joining = (leat__joining){.kind = LEAT_BRANCH_CONCAT};
+    plan->stream = NULL;
+    plan->cycle = 0;
+    plan->n_filters = 0;
+    plan->order = (leat__order){0};
+    while (n_verbs + plan->order.n_verbs < part->order.n_verbs) {
+        leat__order_verb *verb = &part->order.verb[n_verbs + plan->order.n_verbs];
+        plan->order.verb[plan->order.n_verbs++] = *verb;
+        *verb = (leat__order_verb){0};
+    }
+    part->order.n_verbs = n_verbs;
+    leat__order_set_source(&part->order, LEAT_ENDLESS);
+    leat__order_set_source(&plan->order, LEAT_ENDLESS);
+    return 0;
 }
 
 void leat__joint_end(leat__joint *c) {

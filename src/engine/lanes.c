@@ -3,9 +3,6 @@
 
 #include "engine/select.h"
 
-/* Blocks that are left for the shard whose turn it is. */
-enum { SPARE = 2 };
-
 typedef leat__feed_block block;
 typedef leat__lane lane;
 
@@ -33,7 +30,7 @@ lane *leat__lane_of(leat__feed *feed, uint64_t turn) {
  * ahead is a matter of time, and what was enough once is enough again. */
 static bool worth_it(const leat__feed *feed, const lane *l) {
     if (leat__feed_counting(feed) || l->bytes + feed->block_bytes > feed->ahead_max) return false;
-    if (feed->at_run > 0 && feed->n_spare <= SPARE) return false;
+    if (feed->at_run > 0 && feed->n_spare <= LEAT_SPARE_BLOCKS) return false;
     if (feed->needs == LEAT_ENDLESS) return true;
     if (feed->in_order) return feed->begin[l->turn % feed->n_shards].first < feed->needs;
     return l->turn < feed->next_turn && (feed->dealing != feed->run || feed->next_record < feed->needs);

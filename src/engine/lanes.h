@@ -10,6 +10,7 @@
 
 #define LEAT_INFLATERS_MAX 16
 #define LEAT_LANES_MAX (LEAT_CYCLE_MAX + LEAT_INFLATERS_MAX)
+#define LEAT_SPARE_BLOCKS 2 /* that are left for the shard whose turn it is */
 
 typedef struct leat__feed_block {
     leat__feed *feed; /* whose it is */
@@ -47,7 +48,11 @@ typedef struct leat__window_record {
     uint64_t run;    /* how often the stream was begun before, counted by this feed */
     uint64_t number; /* in the run                                                  */
     size_t index;    /* in the block                                                */
+    int bucket;      /* of samples that are sorted                                  */
+    bool last;       /* ... and this is the last of its batch                       */
 } leat__window_record;
+
+typedef struct leat__sorting leat__sorting;
 
 typedef struct leat__feed_part { /* of a combination */
     leat__feed *feed;            /* NULL: its samples have numbers                      */
@@ -71,11 +76,12 @@ struct leat__feed {
     int leaf, node, open; /* the first of its plain sources, of its nodes and of its places in a mark */
     /* Of a combination: */
     int n_parts, n_pieces;
-    leat__feed_part *part; /* (n_parts)                                                     */
-    leat__record *held;    /* (window_max, n_pieces) what the window's samples are made of  */
-    leat__tools *tools;    /* for filters; NULL without them                                */
-    int waits_for;         /* the part whose next sample is not there yet                   */
-    bool waits_full;       /* ... because its window is full                                */
+    leat__feed_part *part;  /* (n_parts)                                                     */
+    leat__record *held;     /* (window_max, n_pieces) what the window's samples are made of  */
+    leat__tools *tools;     /* for filters; NULL without them                                */
+    leat__sorting *sorting; /* into buckets; NULL if it is not so                           */
+    int waits_for;          /* the part whose next sample is not there yet                   */
+    bool waits_full;        /* ... because its window is full                                */
     /* Of shards: */
     int n_readers, n_lanes;
     leat__lane lane[LEAT_LANES_MAX];
@@ -149,8 +155,21 @@ void leat__join_next_run(leat__feed *feed);
 void leat__join_deal(leat__feed *feed, uint64_t until);
 /* As leat__deal_mark. */
 void leat__join_mark(const leat__feed *feed, uint64_t floor, leat__mark *mark);
+/* Whether the next sample of part k is there: 1; 1 too if it has no more (ended); 0 = not yet. wanted: samples of the whole
+ * that somebody waits for. */
+int leat__join_look_at(leat__feed *feed, int k, uint64_t wanted);
 bool leat__join_hungry(const leat__feed *feed);
 void leat__join_read(leat__feed *feed, leat__mutex *mutex);
+
+/* sort.c */
+
+/* feed_free frees it, after leat__sort_begin. */
+int leat__sort_new(leat__feed *feed, leat_error *err);
+void leat__sort_free(leat__feed *feed);
+/* Nothing waits any more. mark: where it goes on; NULL: at the beginning of a run. */
+void leat__sort_begin(leat__feed *feed, const leat__mark *mark);
+/* Sorts one sample of the part, gives a batch, or ends the run; false if that has to wait. */
+bool leat__sort_deal_one(leat__feed *feed, uint64_t wanted);
 
 /* marks.c: of shards that take turns, and of combinations. */
 
@@ -165,6 +184,8 @@ const leat__mark *leat__marks_find(const leat__feed *feed, uint64_t floor);
 /* window.c */
 
 leat__feed_block *leat__block_new(leat__feed *feed);
+/* Makes so many blocks with memory, for the first to come. */
+int leat__blocks_prepare(leat__feed *feed, int n, leat_error *err);
 /* After its memory may have grown. */
 void leat__block_count(leat__feed *feed, leat__feed_block *block);
 /* Nobody needs what is in it. */
@@ -176,7 +197,7 @@ void leat__block_close(leat__feed *feed, leat__feed_block *block);
 /* Puts the index-th record of a block behind the others, as number feed->next_record of feed->run. */
 void leat__window_add(leat__feed *feed, leat__feed_block *block, size_t index);
 /* Puts a sample of a combination there; its pieces lie behind those of the others already (leat__window_pieces). */
-void leat__window_add_held(leat__feed *feed);
+void leat__window_add_held(leat__feed *feed, int bucket, bool last);
 /* The pieces of entry i of the window of a combination. */
 leat__record *leat__window_pieces(const leat__feed *feed, uint64_t i);
 /* Lets go of what no position can need any more. */

@@ -73,21 +73,28 @@ static int bucket_of(uint64_t answer, const double *edge, int n_edges) {
     return b;
 }
 
+/* The question for the size of a picture. */
+static int size_question(leat__planner *planner, const leat__use *use, leat__question *question,
+                         leat_error *err) {
+    *question = (leat__question){.kind = LEAT_ASK_SIZE, .text = "size of the picture"};
+    LEAT_TRY(leat__plan_field_find(planner, use, "field", &question->value, err));
+    const leat_field *info = &planner->field[question->value].info;
+    if (info->dtype != LEAT_DTYPE_BYTES && info->ndim != 2 && info->ndim != 3)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s is no picture", info->name);
+    question->from = is_oriented(planner, use, info->name);
+    question->values = UINT32_C(1) << question->value;
+    return leat__question_prepare(planner, use, question, err);
+}
+
 /* Asks all pictures for their sizes. */
 static int find_buckets(leat__planner *planner, const leat__use *use, int at, uint8_t *of, leat_error *err) {
     double edge[LEAT_BUCKETS_MAX];
     int n_edges;
-    leat__question question = {.kind = LEAT_ASK_SIZE, .text = "size of the picture"};
+    leat__question question;
     const uint64_t n = planner->plan->order.length[at];
     uint64_t n_bad;
     LEAT_TRY(read_edges(use, edge, &n_edges, err));
-    LEAT_TRY(leat__plan_field_find(planner, use, "field", &question.value, err));
-    const leat_field *info = &planner->field[question.value].info;
-    if (info->dtype != LEAT_DTYPE_BYTES && info->ndim != 2 && info->ndim != 3)
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s is no picture", info->name);
-    question.from = is_oriented(planner, use, info->name);
-    question.values = UINT32_C(1) << question.value;
-    LEAT_TRY(leat__question_prepare(planner, use, &question, err));
+    LEAT_TRY(size_question(planner, use, &question, err));
     uint64_t *answer = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(n, (uint64_t)1) * sizeof *answer);
     if (!answer) return leat__fail_memory(err, n * sizeof *answer, "buckets");
     const int rc = leat__question_all(planner, use, &question, at, n, answer, &n_bad, err);
@@ -96,18 +103,36 @@ static int find_buckets(leat__planner *planner, const leat__use *use, int at, ui
     return rc;
 }
 
+/* A stream is sorted as it is read, and the order behind is that of the batches. */
+static int sort_stream(leat__planner *planner, const leat__use *use, const double *edge, int n_edges,
+                       leat_error *err) {
+    leat__plan *plan = planner->plan;
+    leat__question question;
+    LEAT_TRY(size_question(planner, use, &question, err));
+    if (leat__question_counts(plan, &question) ||
+        leat__plan_count_streams(plan) < leat__source_leaves(plan->source))
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "of a stream, pictures are sorted by what its records hold: not by what a "
+                               "function of the program makes of them, and not together with other sources");
+    leat__joining joining = {.kind = LEAT_BRANCH_CONCAT,
+                             .size = leat__plan_keep(planner, &question, sizeof question, err),
+                             .n_buckets = n_edges + 1};
+    if (!joining.size) return LEAT_ERR_MEMORY;
+    memcpy(joining.edge, edge, (size_t)n_edges * sizeof *edge);
+    LEAT_TRY(leat__plan_wrap(planner, use, plan->order.n_verbs, err));
+    plan->joining = joining;
+    return 0;
+}
+
 static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__plan *plan = planner->plan;
     double edge[LEAT_BUCKETS_MAX];
     int at, n_edges;
     if (planner->inside)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "batches are made of the whole: write it behind");
-    if (leat__plan_streams(plan))
-        return leat__plan_fail(
-            use, err, LEAT_ERR_UNSUPPORTED,
-            "streams such as compressed files are read one record after the other: unpack them");
     LEAT_TRY(read_edges(use, edge, &n_edges, err));
     LEAT_TRY(read_sizes(use, n_edges + 1, &plan->bucket_sizes, err));
+    if (leat__plan_streams(plan)) return sort_stream(planner, use, edge, n_edges, err);
     LEAT_TRY(leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = true, .past_repeat = true},
                                 &at, err));
     const uint64_t n = plan->order.length[at], all = leat__order_length(&plan->order);
@@ -134,7 +159,7 @@ static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error 
 
 int leat__bucket_check(leat__planner *planner, const leat__use *use, leat_error *err) {
     const leat__op *op = use->op;
-    if (!leat__order_bucket(&planner->plan->order)) return 0;
+    if (!leat__order_bucket(&planner->plan->order) && !planner->plan->joining.size) return 0;
     const bool whole =
         (planner->batched && strcmp(op->name, "repeat") == 0) || /* more epochs, and the ranks */
         (op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0);

@@ -75,11 +75,12 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
     if (leat__use_arg(use, "block")->i) return add_blocks(planner, use, verb, err);
     if (leat__use_arg(use, "group")->given)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "group counts blocks: write block= too");
-    for (int i = 0; leat__plan_streams(planner->plan) && i < planner->plan->order.n_verbs; i++)
-        if (planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT)
-            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                                   "streams such as compressed files cannot be shuffled across their "
-                                   "repetitions: write shuffle before repeat");
+    bool repeated = false;
+    for (int i = 0; i < planner->plan->order.n_verbs; i++)
+        repeated |= planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT;
+    /* Windows of a stream lie in one run of it, so one across its repetitions is that of another stream. */
+    if (repeated && leat__plan_streams(planner->plan))
+        LEAT_TRY(leat__plan_wrap(planner, use, planner->plan->order.n_verbs, err));
     if (leat__plan_streams(planner->plan) && verb.window == 0) verb.window = STREAM_WINDOW;
     if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,

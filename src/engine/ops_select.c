@@ -135,6 +135,8 @@ int leat__filter_add(leat__planner *planner, const leat__use *use, leat__questio
     leat__plan *plan = planner->plan;
     LEAT_TRY(leat__question_prepare(planner, use, question, err));
     if (leat__plan_streams(plan)) {
+        /* Filters of a stream are asked before its verbs: behind take, skip and shard it is another stream. */
+        if (at > 0) LEAT_TRY(leat__plan_wrap(planner, use, at, err));
         if (plan->n_filters == LEAT_FILTERS_MAX)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d filters of compressed files",
                                    LEAT_FILTERS_MAX);
@@ -427,7 +429,7 @@ static int reject_stream(leat__planner *planner, const leat__use *use, leat_erro
 }
 
 static int plan_rejection(leat__planner *planner, const leat__use *use, leat_error *err) {
-    if (planner->plan->stream) return reject_stream(planner, use, err);
+    if (leat__plan_streams(planner->plan)) return reject_stream(planner, use, err);
     return run_mixture(planner, use, mix_rejection, err);
 }
 

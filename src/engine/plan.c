@@ -507,6 +507,7 @@ void leat__plan_free(leat__plan *plan) {
     leat__source_free(&plan->source);
     for (int k = 0; k < plan->n_parts; k++) {
         plan->part[k].serial = NULL; /* that of the whole */
+        if (plan->part[k].borrows) plan->part[k].source = NULL, plan->part[k].n_steps = 0;
         leat__plan_free(&plan->part[k]);
     }
     leat__free(plan->part);

@@ -149,6 +149,10 @@ typedef struct leat__joining { /* how streams are combined, see join.c */
     leat__branch_kind kind;
     leat__blend *blend; /* NULL unless of that kind     */
     bool equal;         /* zip: lengths must be         */
+    /* One part, sorted into buckets (sort.c): */
+    const struct leat__question *size; /* of the picture; NULL: it is not so */
+    int n_buckets;
+    double edge[LEAT_BUCKETS_MAX]; /* (n_buckets - 1)           */
 } leat__joining;
 
 typedef struct leat__plan {
@@ -159,6 +163,7 @@ typedef struct leat__plan {
     int n_parts;
     struct leat__plan *part; /* (n_parts)                                                  */
     leat__joining joining;
+    bool borrows; /* source and steps are those of the plan that this one is a part of  */
     int n_pieces; /* of a sample of a stream, at the most                           */
     leat__order order;
     bool parted; /* some steps are for samples of some parts of the source only */
@@ -291,6 +296,11 @@ int leat__plan_probe(leat__planner *planner, leat_error *err);
 /* For sources, in ops_sources.c: there is only one. What opening it returned (rc); its fields become the first values. */
 int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err);
 int leat__plan_source_take(leat__planner *planner, int rc);
+/* Of a stream: what was planned so far becomes a part of its own, with the first n_verbs verbs of the order, and the others see
+ * its samples as a stream that begins anew with each epoch. So verbs can follow that count or choose across those before. */
+int leat__plan_wrap(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err);
+/* Whether every epoch of what is combined, or wrapped, has the same samples in the same order. */
+bool leat__plan_fixed(const leat__plan *plan);
 /* The argument `seed`, or that of the pipeline. */
 uint64_t leat__plan_seed(const leat__planner *planner, const leat__use *use);
 int leat__plan_order_add(leat__planner *planner, leat__order_verb verb, leat_error *err);

@@ -61,12 +61,16 @@ static void print_turns(printer *p, uint64_t cycle, uint64_t block) {
     print(p, "%" PRIu64 " shards in turn, %" PRIu64 " records each", cycle, block);
 }
 
-static void print_order(printer *p, const leat__plan *plan) {
+static void print_verbs(printer *p, const leat__plan *plan) {
     const leat__order *order = &plan->order;
-    print(p, "order     ");
     if (plan->cycle) print_turns(p, leat__plan_places(plan), plan->cycle_block);
-    if (plan->n_parts)
+    if (plan->n_parts && plan->part[0].borrows) {
+        print_verbs(p, &plan->part[0]);
+        if (plan->joining.size)
+            print(p, ", batches of %d buckets as they become full", plan->joining.n_buckets);
+    } else if (plan->n_parts) {
         print(p, "%d parts %s, as they are read", plan->n_parts, how_combined(plan->joining.kind));
+    }
     const bool dealt = plan->cycle || plan->n_parts;
     if (dealt && (order->n_verbs || plan->n_filters)) print(p, ", ");
     for (int i = 0; i < order->n_verbs; i++) {
@@ -107,7 +111,12 @@ static void print_order(printer *p, const leat__plan *plan) {
     }
     if (plan->n_filters) print(p, "%sfiltered while it is read", order->n_verbs ? ", " : "");
     else if (order->n_verbs == 0 && !dealt) print(p, "as it is");
-    const uint64_t n = leat__order_length(order);
+}
+
+static void print_order(printer *p, const leat__plan *plan) {
+    const uint64_t n = leat__order_length(&plan->order);
+    print(p, "order     ");
+    print_verbs(p, plan);
     if (n == LEAT_ENDLESS)
         print(p, "; %s\n",
               leat__plan_streams(plan) ? "length not known before it was read once" : "without end");

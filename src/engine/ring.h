@@ -44,6 +44,7 @@ typedef struct leat__mark_open { /* a place of shards that take turns */
 typedef struct leat__mark {
     leat__mark_node node[LEAT_NODES_MAX];
     leat__mark_open open[LEAT_CYCLE_MAX]; /* of all streams, one behind the other */
+    uint64_t skip[LEAT_BUCKETS_MAX]; /* samples that buckets gave already, behind the place to read from */
 } leat__mark;
 
 typedef struct leat__cursor { /* a position between two batches */

@@ -105,12 +105,17 @@ static int walk_places(leat_pipeline *feed) {
         if (ready <= 0) return 0;
         if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
         const bool mine = at >= own && at - own < batch, spare = at < (uint64_t)feed->ring->n_records - batch;
-        if (!mine && !spare) continue;
         const leat__place place = leat__order_map(order, slot->begin.epoch, position);
-        leat__record *record = leat__slot_pieces(slot, (int)(mine ? at - own : batch + at));
-        if (leat__feed_take(feed->stream, place, record, &feed->stream_failed) < 0) return 0;
-        slot->n_records++;
-        if (mine) map_place(feed, position, record->origin);
+        const bool ends = leat__feed_batch_ends(feed->stream, place, &slot->bucket);
+        if (mine || spare) {
+            leat__record *record = leat__slot_pieces(slot, (int)(mine ? at - own : batch + at));
+            if (leat__feed_take(feed->stream, place, record, &feed->stream_failed) < 0) return 0;
+            slot->n_records++;
+            if (mine) map_place(feed, position, record->origin);
+        }
+        if (!ends) continue;
+        slot->n_global++;
+        break;
     }
     return 1;
 }

@@ -474,11 +474,12 @@ int leat__choice_place(const leat__planner *planner, const leat__use *use, leat_
                 "what it could choose from is different in every epoch: write %s before %s", name,
                 verb->kind == LEAT_ORDER_SHUFFLE ? "shuffle" : "balance or rejection_resample");
     }
-    if (leat__plan_streams(planner->plan) && *at > 0)
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                               "streams such as compressed files are read record by record: write %s before "
-                               "take, skip and shard",
-                               name);
+    if (planner->plan->n_parts && !leat__plan_fixed(planner->plan))
+        return leat__plan_fail(
+            use, err, LEAT_ERR_SYNTAX,
+            "what it could choose from is different in every epoch: write %s before shuffle, "
+            "into the texts if streams are combined",
+            name);
     const uint64_t n = order->length[*at];
     if (!leat__plan_streams(planner->plan) && n > UINT32_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %u samples to choose from", UINT32_MAX);

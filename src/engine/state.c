@@ -7,7 +7,8 @@
  * was counted before it (leat__mark). So only shards that are still needed are inflated again. Of shards that take turns,
  * SHARD is the next to begin, and behind RECORDS follow `:AT:IN_TURN:SHARD.DEALT:SHARD.DEALT:-`, a word for each place.
  * Of combined streams there is `RUN:FIRST:ORIGIN:RECORDS` and for each part `/POSITION`, the number of its samples before,
- * with `!` if it has no more, or else with `@` and what there is of a stream.
+ * with `!` if it has no more, or else with `@` and what there is of a stream. Where samples are sorted into buckets,
+ * `+SKIP.SKIP` before the part says how many of each come no more.
  *
  * It is the same on all ranks: positions and batches are those of all of them together, so that another number of ranks
  * can go on from it.
@@ -69,6 +70,7 @@ static void write_nodes(writer *w, const leat__plan *plan, const leat__mark *mar
     put(w, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, own->first, own->origin, own->records);
     if (own->turns) write_places(w, own, mark->open + *open, places);
     if (places > 1) *open += (int)places;
+    for (int b = 0; b < plan->joining.n_buckets; b++) put(w, "%c%" PRIx64, b ? '.' : '+', mark->skip[b]);
     for (int k = 0; k < plan->n_parts; k++) {
         const leat__plan *part = &plan->part[k];
         const leat__mark_node *its = &mark->node[*node];
@@ -182,7 +184,7 @@ static bool read_parts(const leat__plan *plan, const char **at, leat__mark *mark
         uint64_t position;
         if (*behind != '/' || !take_number(at, 10, &position, behind)) return false;
         const bool goes_on = *behind == '@', ended = *behind == '!';
-        if (goes_on && (!leat__plan_streams(part) || position == 0)) return false;
+        if (goes_on && (!leat__plan_streams(part) || (position == 0 && !plan->joining.size))) return false;
         if (!goes_on && !ended && leat__plan_streams(part) && position > 0) return false;
         if (position > length || (zip && (position != origin || ended))) return false;
         if (!leat__plan_streams(part) && ended != (position == length) && position > 0) return false;
@@ -200,7 +202,14 @@ static bool read_parts(const leat__plan *plan, const char **at, leat__mark *mark
         its->ended = ended;
         sum += position;
     }
-    return zip || sum == origin;
+    return zip || plan->joining.size || sum == origin;
+}
+
+/* Samples that the buckets gave already. */
+static bool read_skips(const leat__plan *plan, const char **at, leat__mark *mark, char *behind) {
+    for (int b = 0; b < plan->joining.n_buckets; b++)
+        if (*behind != (b ? '.' : '+') || !take_number(at, 16, &mark->skip[b], behind)) return false;
+    return true;
 }
 
 /* As write_nodes; behind: the character behind it. False if it cannot be. */
@@ -218,7 +227,7 @@ static bool read_nodes(const leat__plan *plan, const char **at, leat__mark *mark
     if (*behind == ':' && (places < 2 || !read_places(plan, at, own, mark->open + *open, behind)))
         return false;
     if (places > 1) *open += (int)places;
-    if (!possible(plan, own)) return false;
+    if (!possible(plan, own) || !read_skips(plan, at, mark, behind)) return false;
     return !plan->n_parts || read_parts(plan, at, mark, own->origin, node, open, behind);
 }
 

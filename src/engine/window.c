@@ -24,6 +24,24 @@ block *leat__block_new(leat__feed *feed) {
     return b;
 }
 
+int leat__blocks_prepare(leat__feed *feed, int n, leat_error *err) {
+    block *made = NULL, *next;
+    for (int i = 0; i < n; i++) {
+        block *b = leat__block_new(feed);
+        if (!b || !leat__buf_reserve(&b->content.bytes, feed->block_bytes) ||
+            !leat__buf_reserve(&b->content.records, leat__block_room(feed)))
+            return leat__fail_memory(err, feed->block_bytes, "records");
+        leat__block_count(feed, b);
+        b->next = made;
+        made = b;
+    }
+    for (; made; made = next) {
+        next = made->next;
+        leat__block_recycle(feed, made);
+    }
+    return 0;
+}
+
 void leat__block_count(leat__feed *feed, block *b) {
     const size_t held = b->content.bytes.cap + b->content.records.cap + b->content.errors.cap;
     feed->bytes += held - b->held;
@@ -116,9 +134,9 @@ leat__record *leat__window_pieces(const leat__feed *feed, uint64_t i) {
     return feed->held + (size_t)(i % feed->window_max) * (size_t)feed->n_pieces;
 }
 
-void leat__window_add_held(leat__feed *feed) {
+void leat__window_add_held(leat__feed *feed, int bucket, bool last) {
     feed->window[feed->head++ % feed->window_max] =
-        (leat__window_record){.run = feed->run, .number = feed->next_record};
+        (leat__window_record){.run = feed->run, .number = feed->next_record, .bucket = bucket, .last = last};
 }
 
 static void drop_tail(leat__feed *feed) {

@@ -70,6 +70,14 @@ static const char *const texts[] = {
     "sample_from 'concatenate \"@a | interleave 3 2\" \"@c\"' '@b | interleave 2' weights=3,1 | batch 8",
     "sample_from 'concatenate \"=a\" \"=c\"' '@b' | shuffle 10 | batch 8",
     "concatenate '@a | repeat 2 | take 400' '@b' | take 410 | repeat | skip 300 | take 300 | batch 10",
+    /* Verbs behind those that count: */
+    "@a | repeat 3 | shuffle 100 | batch 8",
+    "@b | shuffle 20 | repeat | shuffle 90 | take 500 | batch 8",
+    "@a | skip 4 | filter \"label not in 5,6,50\" | shuffle 30 | batch 8",
+    "@c | take 100 | filter \"label != 2007\" | take 90 | filter \"label != 2009\" | shuffle 40 | repeat 2 | "
+    "batch 8",
+    "concatenate '@a | take 20 | filter label!=3' '@b | repeat 2 | shuffle 50 reshuffle=false' | shard 1/2 | "
+    "filter label!=1000 | batch 8",
     "zip x='@a' y='@c' stop=shortest | select x | batch 6",
     "zip x='@a' y='@c' stop=shortest | shuffle 20 | select y | batch 6",
     "zip x='@b | repeat 2' y='=c' stop=shortest | select y | batch 6",
@@ -189,9 +197,9 @@ static void test_messages(void **state) {
     check_message("concatenate '@a | repeat' '@b' | batch 4", LEAT_ERR_SYNTAX, "has no end");
     check_message("sample_from '@a | shuffle 5' '@b' | cache | batch 4", LEAT_ERR_SYNTAX,
                   "is different in every epoch");
-    check_message("sample_from '@a' '@b' | bucket_by_aspect_ratio 2 | batch 4", LEAT_ERR_UNSUPPORTED,
-                  "one record after the other");
     check_message("sample_from '@a' '@b' | balance | batch 4", LEAT_ERR_UNSUPPORTED, "must know all samples");
+    check_message("concatenate '@a | shuffle 9 | take 30' '@b' | filter label!=3 | batch 4", LEAT_ERR_SYNTAX,
+                  "different in every epoch: write filter before shuffle, into the texts");
     check_message("concatenate '@a' '=b' | filter label==3 | batch 4", LEAT_ERR_UNSUPPORTED,
                   "write filter into the texts that are combined");
     check_message(

@@ -331,7 +331,6 @@ static void test_refusals(void **state) {
         {LEAT_ERR_ARGUMENT, PARSE " | rejection_resample initial=1,0 target=1,1", "class 1 is wanted"},
         {LEAT_ERR_NOT_FOUND, "rejection_resample initial=1,1", "write parse before"},
         {LEAT_ERR_TYPE, "parse label:float | rejection_resample initial=1,1", "whole numbers"},
-        {LEAT_ERR_UNSUPPORTED, PARSE " | take 9 | rejection_resample initial=1,1", "before take"},
         {LEAT_ERR_SYNTAX, PARSE " | batch 2 | rejection_resample initial=1,1", "before batch"},
         {LEAT_ERR_UNSUPPORTED, PARSE " | balance", "rejection_resample initial="},
         {LEAT_ERR_UNSUPPORTED, PARSE " | oversample", "sample_from of a text for each class"},

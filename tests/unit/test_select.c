@@ -118,8 +118,6 @@ static void test_refusals(void **state) {
         refuse_spec(spec_of("%s | %s", records, cases[i].order), NULL, cases[i].code, cases[i].part);
     refuse_spec(spec_of("%s | decode | filter image == 3", folder), NULL, LEAT_ERR_SHAPE,
                 "more than one number");
-    refuse_spec(spec_of("%s | take 9 | filter label == 1", stream), NULL, LEAT_ERR_UNSUPPORTED,
-                "before take");
     refuse_spec(spec_of("%s | balance", stream), NULL, LEAT_ERR_UNSUPPORTED, "unpack");
     refuse_spec(spec_of("%s | split train", stream), NULL, LEAT_ERR_ARGUMENT, "by=hash");
     refuse_spec(spec_of("synth 5000000000 1 1 | filter label == 1"), NULL, LEAT_ERR_LIMIT, "4294967295");

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of a stream sorted into buckets: each waits in its own, and a bucket that has a batch full gives it away, as
+ * order/bucket.c calculates it where all samples are known. Behind it batches come as one stream.
+ *
+ * To go on from a state, the stream is read again from the first sample that waited. Of those behind it that had come
+ * already, each bucket leaves out as many as it had given: they were its first. */
+#include "engine/lanes.h"
+#include "engine/select.h"
+
+typedef struct bucket {
+    uint64_t n;     /* samples that wait                                             */
+    uint64_t taken; /* samples of it so far                                          */
+    uint64_t skip;  /* of the next ones: they came before a restore                  */
+    /* Of the first that waits: */
+    uint64_t position;                 /* in the part                                        */
+    uint64_t before[LEAT_BUCKETS_MAX]; /* samples of each bucket before it                   */
+    leat__mark mark;                   /* where the part can be read again                   */
+} bucket;
+
+struct leat__sorting {
+    int n_buckets;
+    uint64_t batch;
+    leat__tools *tools;
+    leat__record *waiting; /* (n_buckets, batch, n_pieces) */
+    bucket bucket[LEAT_BUCKETS_MAX];
+};
+
+int leat__sort_new(leat__feed *feed, leat_error *err) {
+    const leat__joining *joining = &feed->plan->joining;
+    leat__sorting *sorting = feed->sorting = leat__alloc(LEAT_MEM_WINDOW, sizeof *sorting);
+    if (!sorting) return leat__fail_memory(err, sizeof *sorting, "buckets");
+    sorting->n_buckets = joining->n_buckets;
+    sorting->batch = leat__plan_global_batch(feed->plan);
+    const size_t n = (size_t)sorting->n_buckets * sorting->batch * (size_t)feed->n_pieces;
+    sorting->waiting = leat__alloc(LEAT_MEM_WINDOW, n * sizeof *sorting->waiting);
+    sorting->tools = leat__alloc(LEAT_MEM_WINDOW, sizeof *sorting->tools);
+    if (!sorting->waiting || !sorting->tools)
+        return leat__fail_memory(err, n * sizeof *sorting->waiting, "buckets");
+    return leat__tools_init(sorting->tools, feed->plan, NULL, err);
+}
+
+static leat__record *waiting_at(const leat__feed *feed, int b, uint64_t i) {
+    const leat__sorting *sorting = feed->sorting;
+    return sorting->waiting + ((uint64_t)b * sorting->batch + i) * (uint64_t)feed->n_pieces;
+}
+
+void leat__sort_free(leat__feed *feed) {
+    leat__sorting *sorting = feed->sorting;
+    if (!sorting) return;
+    if (sorting->tools) leat__tools_free(sorting->tools);
+    leat__free(sorting->tools);
+    leat__free(sorting->waiting);
+    leat__free(sorting);
+    feed->sorting = NULL;
+}
+
+void leat__sort_begin(leat__feed *feed, const leat__mark *mark) {
+    leat__sorting *sorting = feed->sorting;
+    for (int b = 0; b < sorting->n_buckets; b++) {
+        bucket *own = &sorting->bucket[b];
+        for (uint64_t i = 0; i < own->n; i++)
+            for (int k = 0; k < feed->n_pieces; k++) leat__record_drop(&waiting_at(feed, b, i)[k]);
+        own->n = own->taken = 0;
+        own->skip = mark ? mark->skip[b] : 0;
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- marks */
+
+/* Behind the batch that was given last: from the first sample that waits, or from where the part is. */
+static void note(leat__feed *feed) {
+    const leat__sorting *sorting = feed->sorting;
+    const leat__feed_part *part = &feed->part[0];
+    const bucket *first = NULL;
+    leat__mark *mark = leat__marks_add(feed);
+    const leat__mark_node own = mark->node[feed->node];
+    for (int b = 0; b < sorting->n_buckets; b++) {
+        const bucket *it = &sorting->bucket[b];
+        if (it->n && (!first || it->position < first->position)) first = it;
+    }
+    *mark = (leat__mark){0};
+    if (first) *mark = first->mark;
+    else if (part->dealt > 0 && !part->ended)
+        leat__feed_write_mark(part->feed, feed->iteration, part->dealt - 1, mark);
+    mark->node[feed->node] = own;
+    mark->node[part->node].position = first ? first->position : part->dealt;
+    mark->node[part->node].ended = !first && part->ended;
+    for (int b = 0; b < sorting->n_buckets; b++) {
+        const bucket *it = &sorting->bucket[b];
+        mark->skip[b] = it->skip + (first ? it->taken - it->n - first->before[b] : 0);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- deal */
+
+static int bucket_of(const leat__joining *joining, uint64_t size) {
+    const double height = (double)(size >> 32), width = (double)(uint32_t)size;
+    int b = 0;
+    while (b < joining->n_buckets - 1 && width >= joining->edge[b] * height && height > 0) b++;
+    return b;
+}
+
+/* A picture that cannot be read goes to the first: whoever decodes it tells. < 0: without memory. */
+static int ask_bucket(leat__feed *feed, const leat__record *record) {
+    leat__piece piece[LEAT_NODES_MAX];
+    uint64_t size = 0;
+    int n = 0;
+    for (; n < feed->n_pieces && record[n].there; n++) {
+        if (record[n].bad) return 0;
+        piece[n] = record[n].piece;
+    }
+    const leat__where at = {.piece = piece, .n_pieces = n, .sample = record->origin};
+    leat_error why;
+    const int rc = leat__question_answer(feed->sorting->tools, feed->plan->joining.size, &at, &size, &why);
+    if (rc == LEAT_ERR_MEMORY) feed->broken = why;
+    return rc < 0 ? (rc == LEAT_ERR_MEMORY ? rc : 0) : bucket_of(&feed->plan->joining, size);
+}
+
+/* What waits in a bucket becomes a batch. */
+static void give_batch(leat__feed *feed, int b) {
+    bucket *own = &feed->sorting->bucket[b];
+    const uint64_t n = own->n;
+    own->n = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        leat__record *record = waiting_at(feed, b, i), *out = leat__window_pieces(feed, feed->head);
+        const bool stays = feed->next_record >= feed->floor; /* the order may be farther */
+        if (stays) {
+            memcpy(out, record, (size_t)feed->n_pieces * sizeof *out);
+            memset(record, 0, (size_t)feed->n_pieces * sizeof *out);
+            leat__window_add_held(feed, b, i + 1 == n);
+        }
+        for (int k = 0; k < feed->n_pieces && !stays; k++) leat__record_drop(&record[k]);
+        feed->next_record++;
+        feed->origin++;
+    }
+    note(feed);
+}
+
+/* At the end: what is left comes as smaller batches, the lowest bucket first, unless it is dropped. */
+static void give_rest(leat__feed *feed) {
+    const leat__sorting *sorting = feed->sorting;
+    for (int b = 0; b < sorting->n_buckets && !feed->plan->drop_remainder; b++)
+        if (sorting->bucket[b].n) {
+            give_batch(feed, b);
+            return;
+        }
+    if (feed->next_record == 0 && feed->part[0].dealt > 0)
+        leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND,
+                   "no sample is left: no bucket has a full batch of %" PRIu64
+                   ", and drop_remainder=true leaves out what is not full",
+                   sorting->batch);
+    else leat__feed_end_run(feed);
+}
+
+bool leat__sort_deal_one(leat__feed *feed, uint64_t wanted) {
+    leat__sorting *sorting = feed->sorting;
+    leat__feed_part *part = &feed->part[0];
+    leat__record *record = leat__window_pieces(feed, feed->head);
+    if (!leat__join_look_at(feed, 0, wanted)) return false;
+    if (part->ended) {
+        give_rest(feed);
+        return true;
+    }
+    const uint64_t position = part->dealt++;
+    const leat__place place = leat__order_map(part->order, feed->iteration, position);
+    if (leat__feed_hold(part->feed, place, record, &feed->broken) < 0) return false;
+    const int b = ask_bucket(feed, record);
+    bucket *own = &sorting->bucket[LEAT_MAX(b, 0)];
+    if (b < 0 || own->skip) {
+        for (int k = 0; k < feed->n_pieces; k++) leat__record_drop(&record[k]);
+        if (b < 0) return false;
+        own->skip--;
+        own->taken++;
+        return true;
+    }
+    if (own->n == 0) {
+        own->position = position;
+        own->mark = (leat__mark){0};
+        leat__feed_write_mark(part->feed, feed->iteration, position, &own->mark);
+        for (int i = 0; i < sorting->n_buckets; i++) own->before[i] = sorting->bucket[i].taken;
+    }
+    memcpy(waiting_at(feed, b, own->n++), record, (size_t)feed->n_pieces * sizeof *record);
+    memset(record, 0, (size_t)feed->n_pieces * sizeof *record);
+    own->taken++;
+    if (own->n == sorting->batch) give_batch(feed, b);
+    return true;
+}
