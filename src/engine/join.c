@@ -27,8 +27,9 @@ void leat__join_begin(leat__feed *feed, const leat__mark *mark) {
         const leat__mark_node *its = &mark->node[p->node];
         p->dealt = its->position;
         p->ended = its->ended;
-        if (p->ended && feed->plan->joining.blend)
-            leat__blend_set_length(feed->plan->joining.blend, k, p->dealt);
+        if (feed->plan->joining.blend)
+            leat__blend_set_length(feed->plan->joining.blend, k,
+                                   p->ended ? p->dealt : leat__order_length(p->order));
         if (!p->feed) continue;
         leat__cursor cursor = {.epoch = node->iteration};
         if (!p->ended && its->set) {

@@ -163,7 +163,7 @@ void leat__join_read(leat__feed *feed, leat__mutex *mutex);
 
 /* sort.c */
 
-/* feed_free frees it, after leat__sort_begin. */
+/* feed_free frees it. */
 int leat__sort_new(leat__feed *feed, leat_error *err);
 void leat__sort_free(leat__feed *feed);
 /* Nothing waits any more. mark: where it goes on; NULL: at the beginning of a run. */

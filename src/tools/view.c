@@ -181,14 +181,17 @@ static int take_stream_originals(viewing *v, leat_error *err) {
 
 /* Numbers of samples that are dealt out of several streams say nothing of where these lie. */
 static void leave_originals(viewing *v) {
-    leat_error why;
-    leat__fail(&why, LEAT_ERR_UNSUPPORTED,
-               "not shown: of combined streams, and of shards that take turns, it cannot be found again");
-    for (int i = 0; i < v->config.n_samples; i++) note_bad(cell_at(v, i, 0), &why);
+    for (int i = 0; i < v->config.n_samples; i++) {
+        leat__view_cell *cell = cell_at(v, i, 0);
+        snprintf(cell->detail, sizeof cell->detail,
+                 "not shown: it comes from several streams or shards in turn");
+    }
 }
 
 static int take_originals(viewing *v, leat_error *err) {
-    if (v->feed->plan.n_parts || v->feed->plan.cycle) {
+    const leat__plan *plan = &v->feed->plan;
+    while (plan->n_parts && plan->part[0].borrows) plan = &plan->part[0];
+    if (plan->n_parts || plan->cycle) {
         leave_originals(v);
         return 0;
     }

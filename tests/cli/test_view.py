@@ -74,6 +74,13 @@ def test_streams(leat, tmp_path, records):
         assert (row[1] == first).all()
         assert (row[0] == first).all() or (row[0] == first[::-1]).all()
         assert (row[2] == first).all() or (row[2] == first[::-1]).all()
+    # Where samples come from several streams, their originals are left out rather than mistaken for others.
+    packed2 = records("c.tfrecord.gz", examples[::-1], "gzip")
+    for source in (f"tfrecord {packed} {packed2} | interleave 2", f"concatenate 'tfrecord {packed2}' 'tfrecord {packed}'"):
+        leat("view", f"{source} | {tail}", "-o", "several.png", "--size", 32, "-n", 5, "-v", 2)
+        for row in cells(tmp_path / "several.png", 32, 3):
+            assert (row[0] == row[0][0, 0]).all() and not (row[1] == row[1][0, 0]).all()
+            assert (row[2] == row[1]).all() or (row[2] == row[1][::-1]).all()
 
 
 def test_gray_and_deep(leat, tmp_path):
