@@ -349,7 +349,7 @@ LEAT_API const char *leat_batch_params(const leat_batch *batch, int i);
 /* Where a sample comes from, by its number: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711"; snprintf's return
  * value. Any thread. */
 LEAT_API size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap);
-/* Number of batches in one epoch, or -1 if unknown (streams, before they were read once) or endless. */
+/* Number of batches in one epoch, or -1 if unknown (streams, before they were read once; those in buckets) or endless. */
 LEAT_API int64_t leat_pipeline_length(const leat_pipeline *feed);
 /* Number of samples in one epoch, on all ranks together; -1 as above. */
 LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *feed);
