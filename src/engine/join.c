@@ -59,14 +59,18 @@ void leat__join_next_run(leat__feed *feed) {
 
 static void note(leat__feed *feed) {
     leat__mark *mark = leat__marks_add(feed);
+    leat__blend *blend = feed->plan->joining.blend;
     for (int k = 0; k < feed->n_parts; k++) {
         const part *p = &feed->part[k];
         leat__mark_node *node = &mark->node[p->node];
-        const bool goes_on = p->feed && !p->ended && p->dealt > 0;
+        /* A mixture may have known since an earlier run where the part would end, and not have asked it. */
+        const bool ended =
+            blend ? !leat__blend_lives(blend, feed->iteration, feed->origin, k) : p->ended;
+        const bool goes_on = p->feed && !ended && p->dealt > 0;
         if (goes_on) leat__feed_write_mark(p->feed, feed->iteration, p->dealt - 1, mark);
         else *node = (leat__mark_node){0};
         node->position = p->dealt;
-        node->ended = p->ended;
+        node->ended = ended;
     }
 }
 

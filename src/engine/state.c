@@ -187,7 +187,7 @@ static bool read_parts(const leat__plan *plan, const char **at, leat__mark *mark
         if (goes_on && (!leat__plan_streams(part) || (position == 0 && !plan->joining.size))) return false;
         if (!goes_on && !ended && leat__plan_streams(part) && position > 0) return false;
         if (position > length || (zip && (position != origin || ended))) return false;
-        if (!leat__plan_streams(part) && ended != (position == length) && position > 0) return false;
+        if (!leat__plan_streams(part) && ended && position != length) return false;
         if (goes_on) {
             if (!read_nodes(part, at, mark, node, open, behind)) return false;
         } else {

@@ -234,6 +234,13 @@ void leat__blend_set_length(leat__blend *self, int which, uint64_t n) {
     self->length = find_length(self);
 }
 
+bool leat__blend_lives(leat__blend *self, uint64_t iteration, uint64_t position, int which) {
+    const course *c = course_of(self, iteration);
+    int number = 0;
+    while (number + 1 < c->n && c->phase[number + 1].first < position) number++;
+    return self->quota[which] == 0 || c->phase[number].live >> which & 1;
+}
+
 uint64_t leat__blend_map(leat__blend *self, uint64_t iteration, uint64_t position, int *which) {
     const course *c = course_of(self, iteration);
     int number = 0;

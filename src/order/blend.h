@@ -35,6 +35,8 @@ void leat__blend_free(leat__blend **blend);
 /* Choices in one iteration, UINT64_MAX = without end. */
 uint64_t leat__blend_length(const leat__blend *blend);
 bool leat__blend_redraws(const leat__blend *blend);
+/* Whether one was not passed over before a position. As leat__blend_map, not for two threads at once. */
+bool leat__blend_lives(leat__blend *blend, uint64_t iteration, uint64_t position, int which);
 /* One that was taken for endless (UINT64_MAX) has turned out to have n samples. What was mapped of it lies before them. */
 void leat__blend_set_length(leat__blend *blend, int which, uint64_t n);
 /* Which one has a position, and which sample of it: how often it was chosen before. Not for two threads at once: it may

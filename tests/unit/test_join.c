@@ -59,6 +59,7 @@ static const char *const texts[] = {
     "concatenate '@a | shuffle 30' '@b | shuffle 64' | repeat 2 | shard 1/2 | batch 5",
     "sample_from '@a' '@b' '@c' | batch 6",
     "sample_from '@a' '=b' weights=3,1 | shuffle 25 | batch 6",
+    "sample_from '@c | take 3' '=b | take 4' '@a' '@b' weights=1,1,1,0 | batch 8",
     "sample_from '@a | repeat' '@b | repeat' '@c | shuffle 20 | repeat' weights=0.5,0.3,0.2 | take 700 | "
     "batch 9",
     "sample_from '@a | shuffle 16' '@b' rerandomize=true | batch 8",
