@@ -129,6 +129,9 @@ static int fill_feed(leat__feed *feed, uint64_t runs, int n_readers, numbering *
     feed->n_pieces = plan->n_pieces;
     if (plan->n_parts) {
         LEAT_TRY(size_window(feed, err));
+        /* Half is for samples that wait in buckets. */
+        feed->used_max = feed->bytes_max = plan->joining.size ? feed->bytes_max / 2 : feed->bytes_max;
+        feed->block_bytes = LEAT_CLAMP(feed->used_max / 64, (size_t)BLOCK_BYTES_MIN, (size_t)BLOCK_BYTES);
         return make_parts(feed, feed->bytes_max, n_readers, next, err);
     }
     feed->n_shards = leat__stream_shards(plan->stream);
@@ -292,6 +295,11 @@ int leat__feed_ready(leat__feed *feed, uint64_t epoch, uint64_t position, int n_
     if (rc != LEAT_FEED_FULL) return rc;
     /* Batches that are being worked on will give memory back. */
     if (feed->n_taken > (uint64_t)n_own) return 0;
+    if (feed->sorting && feed->used >= feed->used_max)
+        return leat__fail(err, LEAT_ERR_MEMORY,
+                          "the samples that wait in buckets take more than %.0f MB, the budget for them: use "
+                          "smaller batches or fewer buckets, or raise memory_max_bytes (--memory)",
+                          (double)feed->used_max / 1e6);
     return leat__fail(err, LEAT_ERR_MEMORY,
                       "the records of a batch and its shuffle window take more than %.0f MB, the budget for "
                       "them: use a smaller window or raise memory_max_bytes (--memory)",

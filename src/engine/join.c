@@ -64,8 +64,7 @@ static void note(leat__feed *feed) {
         const part *p = &feed->part[k];
         leat__mark_node *node = &mark->node[p->node];
         /* A mixture may have known since an earlier run where the part would end, and not have asked it. */
-        const bool ended =
-            blend ? !leat__blend_lives(blend, feed->iteration, feed->origin, k) : p->ended;
+        const bool ended = blend ? !leat__blend_lives(blend, feed->iteration, feed->origin, k) : p->ended;
         const bool goes_on = p->feed && !ended && p->dealt > 0;
         if (goes_on) leat__feed_write_mark(p->feed, feed->iteration, p->dealt - 1, mark);
         else *node = (leat__mark_node){0};

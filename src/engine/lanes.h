@@ -186,6 +186,8 @@ const leat__mark *leat__marks_find(const leat__feed *feed, uint64_t floor);
 leat__feed_block *leat__block_new(leat__feed *feed);
 /* Makes so many blocks with memory, for the first to come. */
 int leat__blocks_prepare(leat__feed *feed, int n, leat_error *err);
+/* It is in the window, or waits. */
+void leat__block_use(leat__feed *feed, leat__feed_block *block);
 /* After its memory may have grown. */
 void leat__block_count(leat__feed *feed, leat__feed_block *block);
 /* Nobody needs what is in it. */

@@ -2,15 +2,19 @@
 /* Samples of a stream sorted into buckets: each waits in its own, and a bucket that has a batch full gives it away, as
  * order/bucket.c calculates it where all samples are known. Behind it batches come as one stream.
  *
+ * A sample that waits is copied into memory of its bucket: where it was read, it would keep the block that it lies in, with
+ * all its neighbours, for as long as it waits.
+ *
  * To go on from a state, the stream is read again from the first sample that waited. Of those behind it that had come
  * already, each bucket leaves out as many as it had given: they were its first. */
 #include "engine/lanes.h"
 #include "engine/select.h"
 
 typedef struct bucket {
-    uint64_t n;     /* samples that wait                                             */
-    uint64_t taken; /* samples of it so far                                          */
-    uint64_t skip;  /* of the next ones: they came before a restore                  */
+    uint64_t n;              /* samples that wait                                             */
+    leat__feed_block *block; /* where the next is copied to; NULL: none yet           */
+    uint64_t taken;          /* samples of it so far                                          */
+    uint64_t skip;           /* of the next ones: they came before a restore                  */
     /* Of the first that waits: */
     uint64_t position;                 /* in the part                                        */
     uint64_t before[LEAT_BUCKETS_MAX]; /* samples of each bucket before it                   */
@@ -54,12 +58,18 @@ void leat__sort_free(leat__feed *feed) {
     feed->sorting = NULL;
 }
 
+static void close_block(leat__feed *feed, bucket *own) {
+    if (own->block) leat__block_close(feed, own->block);
+    own->block = NULL;
+}
+
 void leat__sort_begin(leat__feed *feed, const leat__mark *mark) {
     leat__sorting *sorting = feed->sorting;
     for (int b = 0; b < sorting->n_buckets; b++) {
         bucket *own = &sorting->bucket[b];
         for (uint64_t i = 0; i < own->n; i++)
             for (int k = 0; k < feed->n_pieces; k++) leat__record_drop(&waiting_at(feed, b, i)[k]);
+        close_block(feed, own);
         own->n = own->taken = 0;
         own->skip = mark ? mark->skip[b] : 0;
     }
@@ -116,11 +126,46 @@ static int ask_bucket(leat__feed *feed, const leat__record *record) {
     return rc < 0 ? (rc == LEAT_ERR_MEMORY ? rc : 0) : bucket_of(&feed->plan->joining, size);
 }
 
+/* Memory of the bucket for so many bytes; NULL: there is none, or they are many. */
+static leat__feed_block *block_for(leat__feed *feed, bucket *own, size_t bytes) {
+    leat__feed_block *block = own->block;
+    if (bytes > feed->block_bytes / 2) return NULL;
+    if (block && block->content.bytes.size + bytes <= feed->block_bytes) return block;
+    close_block(feed, own);
+    block = leat__block_new(feed);
+    if (!block) return NULL;
+    leat__block_clear(&block->content);
+    if (!leat__buf_reserve(&block->content.bytes, feed->block_bytes)) {
+        leat__block_recycle(feed, block);
+        return NULL;
+    }
+    leat__block_count(feed, block);
+    leat__block_use(feed, block);
+    block->open = true;
+    return own->block = block;
+}
+
+/* The record moves to the bucket's memory; without any it stays where it is. */
+static void move_record(leat__feed *feed, bucket *own, leat__record *record) {
+    leat__piece *piece = &record->piece;
+    if (!record->block || record->bad) return;
+    leat__feed_block *to = block_for(feed, own, piece->bytes);
+    if (!to) return;
+    leat__buf *bytes = &to->content.bytes;
+    if (piece->bytes) memcpy(bytes->data + bytes->size, piece->data, piece->bytes);
+    piece->data = bytes->data + bytes->size;
+    bytes->size += piece->bytes;
+    to->refs++;
+    leat__block_drop_ref(record->block);
+    record->block = to;
+}
+
 /* What waits in a bucket becomes a batch. */
 static void give_batch(leat__feed *feed, int b) {
     bucket *own = &feed->sorting->bucket[b];
     const uint64_t n = own->n;
     own->n = 0;
+    close_block(feed, own);
     for (uint64_t i = 0; i < n; i++) {
         leat__record *record = waiting_at(feed, b, i), *out = leat__window_pieces(feed, feed->head);
         const bool stays = feed->next_record >= feed->floor; /* the order may be farther */
@@ -156,7 +201,8 @@ bool leat__sort_deal_one(leat__feed *feed, uint64_t wanted) {
     leat__sorting *sorting = feed->sorting;
     leat__feed_part *part = &feed->part[0];
     leat__record *record = leat__window_pieces(feed, feed->head);
-    if (!leat__join_look_at(feed, 0, wanted)) return false;
+    feed->waits_full = feed->used >= feed->used_max;
+    if (feed->waits_full || !leat__join_look_at(feed, 0, wanted)) return false;
     if (part->ended) {
         give_rest(feed);
         return true;
@@ -179,6 +225,7 @@ bool leat__sort_deal_one(leat__feed *feed, uint64_t wanted) {
         leat__feed_write_mark(part->feed, feed->iteration, position, &own->mark);
         for (int i = 0; i < sorting->n_buckets; i++) own->before[i] = sorting->bucket[i].taken;
     }
+    for (int k = 0; k < feed->n_pieces; k++) move_record(feed, own, &record[k]);
     memcpy(waiting_at(feed, b, own->n++), record, (size_t)feed->n_pieces * sizeof *record);
     memset(record, 0, (size_t)feed->n_pieces * sizeof *record);
     own->taken++;

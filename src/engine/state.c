@@ -23,7 +23,7 @@
 
 #include "engine/pipeline.h"
 
-enum { TEXT_MAX = 640, STREAM_MAX = 1024, PART_DIGITS = 8 };
+enum { TEXT_MAX = 640, PARTS_ROOM = 800, STREAM_MAX = 1024, PART_DIGITS = 8 };
 
 static uint32_t part_hash(const leat__source *part) {
     return (uint32_t)(part->fingerprint ^ part->fingerprint >> 32);
@@ -95,7 +95,10 @@ int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_er
     const leat__plan *plan = &feed->plan;
     char parts[TEXT_MAX], stream[STREAM_MAX];
     const int n_stream = write_mark(plan, &feed->handed.mark, stream);
-    const int left = TEXT_MAX - write_parts(plan->source, parts) - n_stream;
+    int n_parts = write_parts(plan->source, parts);
+    if (n_parts + n_stream > PARTS_ROOM)
+        parts[n_parts = 0] = 0; /* where to go on is more than what has changed */
+    const int left = TEXT_MAX - n_parts - n_stream;
     if (n_stream >= STREAM_MAX)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state is longer than 1024 bytes: combine fewer streams");
     const int n =

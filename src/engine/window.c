@@ -83,7 +83,7 @@ void leat__block_close(leat__feed *feed, block *b) {
     release(feed, b);
 }
 
-static void use(leat__feed *feed, block *b) {
+void leat__block_use(leat__feed *feed, block *b) {
     if (b->used) return;
     b->used = true;
     feed->used += b->held;
@@ -124,7 +124,7 @@ void leat__window_add(leat__feed *feed, block *b, size_t index) {
         b = copy;
         index = b->content.n - 1;
     }
-    use(feed, b);
+    leat__block_use(feed, b);
     b->refs++;
     feed->window[feed->head++ % feed->window_max] =
         (leat__window_record){.block = b, .run = feed->run, .number = feed->next_record, .index = index};

@@ -175,6 +175,43 @@ static void test_restore_reads_what_is_open(void **state) {
     free(got);
 }
 
+/* As many parts, and shards in turn, as there can be: a state of them stays below 1 KiB. */
+static void test_largest_state(void **state) {
+    (void)state;
+    write_sets();
+    char pattern[3000] = "sample_from";
+    for (int i = 0; i < 15; i++) strcat(pattern, i < 5 ? " '@a | interleave 6 | repeat'" : " '@b | repeat'");
+    strcat(pattern, " | take 300000 | batch 500");
+    char text[9000];
+    size_t n = 0;
+    for (const char *at = pattern; *at; at++) { /* longer than text_of has room for */
+        if (*at != '@') text[n++] = *at;
+        else
+            n += (size_t)snprintf(text + n, sizeof text - n, "tfrecord %s | parse label:int64",
+                                  in_dir("g/%c/*", *++at));
+    }
+    text[n] = 0;
+    leat_spec *spec = spec_of("%s", text);
+    leat_pipeline *a = NULL, *b = NULL;
+    char saved[1024];
+    assert_int_equal(leat_pipeline_open(&a, spec, &(leat_config){.n_threads = 2}, NULL), 0);
+    for (int i = 0; i < 400; i++) {
+        leat_batch batch;
+        assert_int_equal(leat_pipeline_next(a, &batch, NULL), 0);
+        leat_batch_release(&batch);
+    }
+    assert_true(leat_pipeline_state(a, saved, sizeof saved, NULL) > 0);
+    assert_int_equal(leat_pipeline_open(&b, spec, &(leat_config){.n_threads = 2}, NULL), 0);
+    assert_int_equal(leat_pipeline_restore(b, saved, NULL), 0);
+    labels *want = read_labels(a, 3), *got = read_labels(b, 3);
+    same_labels(want, got, saved);
+    free(want);
+    free(got);
+    leat_pipeline_close(&a);
+    leat_pipeline_close(&b);
+    leat_spec_free(&spec);
+}
+
 static void check_message(const char *pattern, int code, const char *says) {
     leat_spec *spec = spec_of("%s", text_of("g", pattern));
     leat_pipeline *feed = NULL;
@@ -327,11 +364,11 @@ static void test_cache(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_order),   cmocka_unit_test(test_restore_everywhere),
-        cmocka_unit_test(test_forged_parts), cmocka_unit_test(test_restore_reads_what_is_open),
-        cmocka_unit_test(test_messages),     cmocka_unit_test(test_bad_samples),
-        cmocka_unit_test(test_damage),       cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_same_order),    cmocka_unit_test(test_restore_everywhere),
+        cmocka_unit_test(test_forged_parts),  cmocka_unit_test(test_restore_reads_what_is_open),
+        cmocka_unit_test(test_largest_state), cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_bad_samples),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests_name("join", tests, begin_files, end_files);
 }

@@ -123,6 +123,42 @@ static void test_forged_states(void **state) {
     leat_pipeline_close(&feed);
 }
 
+/* What waits long in a bucket that fills up rarely does not keep the memory of all that was read since. */
+static void test_rare(void **state) {
+    (void)state;
+    enum { N = 20000, EVERY = 200 };
+    leat__buf records = {.kind = LEAT_MEM_TOOL};
+    leat__buf shape[2] = {make_png(9, 4, 3, 1), make_png(4, 9, 3, 2)};
+    for (int64_t i = 0; i < N; i++) {
+        const leat__buf *png = &shape[i % EVERY == 0];
+        const leat__span span = {png->data, png->size};
+        const leat__feature_value values[] = {
+            {.key = "image", .kind = LEAT_FEATURE_BYTES, .n = 1, .values = &span},
+            {.key = "label", .kind = LEAT_FEATURE_INT64, .n = 1, .values = &i}};
+        add_example(&records, values, 2);
+    }
+    for (int i = 0; i < 2; i++) leat__buf_free(&shape[i]);
+    write_deflated(in_dir("rare.gz"), &records, GZIP_BITS);
+    const leat_config config = {.n_threads = 2, .n_slots = 2, .memory_max_bytes = 6 << 20};
+    leat_pipeline *feed =
+        open_spec(spec_of("tfrecord %s | " PARSE " | bucket_by_aspect_ratio 1 sizes=4x2,2x4 | decode "
+                          "channels=3 | resize_to_bucket | select label image | batch 64",
+                          in_dir("rare.gz")),
+                  &config);
+    leat_batch batch;
+    leat_error err;
+    int rc, rare = 0, n = 0;
+    while ((rc = leat_pipeline_next(feed, &batch, &err)) == 0) {
+        rare += batch.tensor[1].shape[2] == 4 ? batch.n : 0;
+        n += batch.n;
+        leat_batch_release(&batch);
+    }
+    if (rc != LEAT_END) fail_msg("%s", err.message);
+    assert_int_equal(n, N);
+    assert_int_equal(rare, N / EVERY);
+    leat_pipeline_close(&feed);
+}
+
 /* Ranks have their places of every batch. */
 static void test_ranks(void **state) {
     (void)state;
@@ -192,6 +228,7 @@ int main(void) {
         cmocka_unit_test(test_same_pixels),
         cmocka_unit_test(test_restore_everywhere),
         cmocka_unit_test(test_forged_states),
+        cmocka_unit_test(test_rare),
         cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_messages),
     };
