@@ -227,7 +227,14 @@ void leat__feed_reset(leat__feed *feed, const leat__cursor *cursor) {
 void leat__feed_end_run(leat__feed *feed) {
     const leat__source *source = feed->plan->source;
     feed->run_ended = true;
-    if (feed->next_record == 0 && feed->origin > 0)
+    if (feed->next_record == 0 && feed->n_parts && feed != feed->root) {
+        leat__feed_learn_length(feed, 0); /* a part may be empty, as long as others are not */
+        return;
+    }
+    if (feed->next_record == 0 && feed->n_parts && feed->origin == 0)
+        leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND,
+                   "no sample is left: %s, and take, skip and shard leave none of them", source->title);
+    else if (feed->next_record == 0 && feed->origin > 0)
         leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND,
                    "no sample is left: %s, and filter keeps none of %" PRIu64 " records", source->title,
                    feed->origin);
@@ -278,15 +285,15 @@ static int look(leat__feed *feed, uint64_t epoch, uint64_t position, leat_error 
         (feed->run == feed->at_run && (feed->run_ended || feed->next_record >= span.ceil)))
         return 1;
     if (feed->n_parts) return feed->waits_full ? LEAT_FEED_FULL : 0;
-    return leat__window_full(feed) && feed->run == feed->at_run ? LEAT_FEED_FULL : 0;
+    return leat__window_full(feed) ? LEAT_FEED_FULL : 0;
 }
 
 int leat__feed_look(leat__feed *feed, uint64_t epoch, uint64_t position, leat_error *err) {
     const bool known = leat__feed_length_known(feed);
     int rc = look(feed, epoch, position, err);
-    /* It has just become known how long the stream is: the position may lead elsewhere. */
-    if (rc >= 0 && leat__feed_length_known(feed) != known) rc = look(feed, epoch, position, err);
-    return rc;
+    /* It has just become known how long the stream is: the position may lead elsewhere, or nowhere. */
+    if (rc < 0 || leat__feed_length_known(feed) == known) return rc;
+    return position < leat__order_length(&feed->plan->order) ? look(feed, epoch, position, err) : 1;
 }
 
 int leat__feed_ready(leat__feed *feed, uint64_t epoch, uint64_t position, int n_own, leat_error *err) {

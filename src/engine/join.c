@@ -198,6 +198,7 @@ static int keeps(leat__feed *feed, const leat__record *record, int n) {
     for (int i = 0; i < n; i++) {
         if (record[i].bad) return 1;
         piece[i] = record[i].piece;
+        piece[i].leaf -= feed->leaf; /* the plan counts its own */
     }
     const leat__where at = {.piece = piece, .n_pieces = n, .sample = feed->origin};
     return leat__stream_keeps(feed->tools, &at, &feed->broken);

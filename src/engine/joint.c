@@ -247,7 +247,7 @@ static int take_texts(leat__joint *c, leat_error *err) {
 bool leat__plan_fixed(const leat__plan *plan) {
     bool fixed = !plan->joining.blend || !leat__blend_redraws(plan->joining.blend);
     for (int k = 0; k < plan->n_parts; k++) {
-        fixed = fixed && !plan->part[k].source->paired_anew;
+        fixed = fixed && !plan->part[k].source->paired_anew && leat__plan_fixed(&plan->part[k]);
         for (int i = 0; i < plan->part[k].order.n_verbs; i++)
             fixed = fixed && leat__order_fixed(&plan->part[k].order.verb[i]);
     }

@@ -146,8 +146,9 @@ static bool write_about(leat__planner *planner, uint64_t version, leat__buf *tex
         add(text, "leat-cache 1\nleat %s\ndata %016" PRIx64 " %016" PRIx64 "\ncontents %016" PRIx64 "\n",
             LEAT_VERSION, plan->source->fingerprint, version, caching->contents);
     if (caching->freeze) fits = fits && add(text, "seed %" PRIu64 "\n", plan->seed);
-    if (plan->cycle) /* the numbers of a stream's records depend on it */
-        fits = fits && add(text, "in turn %" PRIu64 " %" PRIu64 "\n", plan->cycle, plan->cycle_block);
+    const leat__plan *numbers = leat__plan_unwrapped(plan);
+    if (numbers->cycle) /* the numbers of a stream's records depend on it */
+        fits = fits && add(text, "in turn %" PRIu64 " %" PRIu64 "\n", numbers->cycle, numbers->cycle_block);
     for (int i = 0; i < caching->n_fields; i++) {
         const leat__bundle_field *field = &caching->field[i];
         fits = fits && add(text, "field %s %s%s", caching->name[i], leat_dtype_name(field->dtype),

@@ -140,13 +140,18 @@ int leat__filter_add(leat__planner *planner, const leat__use *use, leat__questio
         if (plan->n_filters == LEAT_FILTERS_MAX)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d filters of compressed files",
                                    LEAT_FILTERS_MAX);
-        if (plan->n_parts && (leat__question_counts(plan, question) ||
-                              leat__plan_count_streams(plan) < leat__source_leaves(plan->source)))
-            return leat__plan_fail(
-                use, err, LEAT_ERR_UNSUPPORTED,
-                "behind combined streams only what their records hold can be asked, and no "
-                "function of the program: write %s into the texts that are combined",
-                use->op->name);
+        if (plan->n_parts && leat__plan_count_streams(plan) < leat__source_leaves(plan->source))
+            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                                   "streams are combined with other sources, whose samples would have to be "
+                                   "read to be asked: write "
+                                   "%s into the texts that are combined",
+                                   use->op->name);
+        if (plan->n_parts && leat__question_counts(plan, question))
+            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                                   "behind other verbs of a stream, and behind combined ones, no function of "
+                                   "the program is asked, "
+                                   "and not for the number of a record: write %s before them",
+                                   use->op->name);
         if (plan->cycle && leat__question_counts(plan, question))
             return leat__plan_fail(
                 use, err, LEAT_ERR_UNSUPPORTED,

@@ -214,6 +214,11 @@ typedef struct leat__plan {
 static inline bool leat__plan_streams(const leat__plan *plan) {
     return plan->stream || plan->n_parts;
 }
+/* The plan inside of those that only wrap it (leat__plan_wrap): numbers of samples are its. */
+static inline const leat__plan *leat__plan_unwrapped(const leat__plan *plan) {
+    while (plan->n_parts && plan->part[0].borrows) plan = &plan->part[0];
+    return plan;
+}
 /* Shards of a stream that take turns; 1 = they come one after the other. */
 uint64_t leat__plan_places(const leat__plan *plan);
 /* Plain streams in it. */

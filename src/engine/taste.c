@@ -93,9 +93,14 @@ static int next_one(leat__taste *taste, int *n, leat_error *err) {
 
 static int next_any(leat__taste *taste, int *n, leat_error *err) {
     for (;;) {
+        leat__piece own[LEAT_NODES_MAX];
         int rc = next_one(taste, n, err);
         if (rc != 0 || !taste->tools) return rc;
-        rc = leat__stream_keeps(taste->tools, &(leat__where){.piece = taste->piece, .n_pieces = *n}, err);
+        for (int i = 0; i < *n; i++) {
+            own[i] = taste->piece[i];
+            own[i].leaf -= taste->leaf; /* the plan counts its own */
+        }
+        rc = leat__stream_keeps(taste->tools, &(leat__where){.piece = own, .n_pieces = *n}, err);
         if (rc != 0) return rc < 0 ? rc : 0;
     }
 }

@@ -189,8 +189,7 @@ static void leave_originals(viewing *v) {
 }
 
 static int take_originals(viewing *v, leat_error *err) {
-    const leat__plan *plan = &v->feed->plan;
-    while (plan->n_parts && plan->part[0].borrows) plan = &plan->part[0];
+    const leat__plan *plan = leat__plan_unwrapped(&v->feed->plan);
     if (plan->n_parts || plan->cycle) {
         leave_originals(v);
         return 0;

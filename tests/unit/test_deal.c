@@ -140,7 +140,8 @@ static void test_damage(void **state) {
 static void test_kept_on_disk(void **state) {
     (void)state;
     write_shards();
-    static const char *const turns[] = {"flat_map", "interleave 2", "interleave 3", "interleave 3 4"};
+    static const char *const turns[] = {"flat_map", "interleave 2", "interleave 3", "interleave 3 4",
+                                        "interleave 3 | repeat 2 | shuffle 1"};
     for (size_t i = 0; i < 2 * LEAT_COUNT(turns); i++) {
         char plain[200], cached[2][600];
         const char *turn = turns[i % LEAT_COUNT(turns)], *kept = in_dir("kept");

@@ -175,6 +175,77 @@ static void test_restore_reads_what_is_open(void **state) {
     free(got);
 }
 
+static void check_message(const char *pattern, int code, const char *says) {
+    leat_spec *spec = spec_of("%s", text_of("g", pattern));
+    leat_pipeline *feed = NULL;
+    leat_error err;
+    int rc = leat_pipeline_open(&feed, spec, &(leat_config){.n_threads = 2}, &err);
+    labels *l = rc == 0 ? read_labels(feed, -1) : NULL;
+    if (l) rc = l->rc;
+    const char *message = l ? l->message : err.message;
+    if (rc != code || !strstr(message, says)) fail_msg("%s: %s: %s", pattern, leat_error_name(rc), message);
+    free(l);
+    leat_pipeline_close(&feed);
+    leat_spec_free(&spec);
+}
+
+static void check_same(const char *pattern) {
+    labels *want = run_text_labels(text_of("p", pattern), &(leat_config){.n_epochs = 2});
+    assert_int_equal(want->rc, LEAT_END);
+    check_any_threads(want, text_of("g", pattern));
+    check_restore_everywhere(text_of("g", pattern));
+    free(want);
+}
+
+/* Few samples, none at all, and filters in parts that are not the first. */
+static void test_small_parts(void **state) {
+    (void)state;
+    write_sets();
+    check_same("concatenate '@b | skip 500 | repeat 2' '@c | take 4' | batch 3");
+    check_same("concatenate 'concatenate \"@b | skip 500\"' '@c | take 4' | batch 3");
+    check_same("concatenate '@b | skip 500 | repeat 2 | shuffle 3' '@c | take 4' | repeat 3 | batch 3");
+    check_same("sample_from 'concatenate \"@b | skip 500\"' '@c | take 9' | batch 3");
+    check_same(
+        "concatenate '@b | take 3' 'concatenate \"@b\" \"@c | take 12\" | filter label!=2003' | batch 8");
+    check_same("concatenate '@b' 'choose_from \"@c\" \"@b | take 1\" pattern=1,0 stop_on_empty=false | take "
+               "9 | filter "
+               "label!=1000' | batch 8");
+    labels *none = run_text_labels(text_of("g", "concatenate '@b' | skip 500 | repeat 2 | batch 1"), NULL);
+    assert_true(none->rc == LEAT_END && none->n == 0);
+    free(none);
+    check_message("concatenate '@b | skip 500' '@c | skip 500' | batch 1", LEAT_ERR_NOT_FOUND,
+                  "no sample is left");
+}
+
+/* What is drawn anew, however deep inside, is not taken for something that stays. */
+static void test_drawn_inside(void **state) {
+    (void)state;
+    write_sets();
+    check_message(
+        "concatenate '@a | shuffle 300 | take 40 | repeat 2 | shuffle 4 reshuffle=false' | cache | batch 8",
+        LEAT_ERR_SYNTAX, "different in every epoch");
+    check_message("concatenate '@a | shuffle 300 | repeat 2 | shuffle 4 reshuffle=false' | take 30 | filter "
+                  "label<200 | "
+                  "batch 8",
+                  LEAT_ERR_SYNTAX, "different in every epoch");
+}
+
+/* A batch whose records lie in more memory than there is: an error, and nobody waits for ever. */
+static void test_little_memory(void **state) {
+    (void)state;
+    write_sets();
+    static const char *const patterns[] = {
+        "@a | take 1 | repeat | take 3000 | batch 64",
+        "sample_from '@a | take 1 | repeat' '@b | take 1 | repeat' | take 3000 | batch 64"};
+    for (size_t i = 0; i < LEAT_COUNT(patterns); i++) {
+        const leat_config config = {.n_threads = 3, .n_slots = 4, .memory_max_bytes = 6 << 20};
+        labels *l = run_text_labels(text_of("g", patterns[i]), &config);
+        if (l->rc != LEAT_END && (l->rc != LEAT_ERR_MEMORY || !strstr(l->message, "raise memory_max_bytes")))
+            fail_msg("%s: %s", patterns[i], l->message);
+        free(l);
+    }
+}
+
 /* As many parts, and shards in turn, as there can be: a state of them stays below 1 KiB. */
 static void test_largest_state(void **state) {
     (void)state;
@@ -209,20 +280,6 @@ static void test_largest_state(void **state) {
     free(got);
     leat_pipeline_close(&a);
     leat_pipeline_close(&b);
-    leat_spec_free(&spec);
-}
-
-static void check_message(const char *pattern, int code, const char *says) {
-    leat_spec *spec = spec_of("%s", text_of("g", pattern));
-    leat_pipeline *feed = NULL;
-    leat_error err;
-    int rc = leat_pipeline_open(&feed, spec, &(leat_config){.n_threads = 2}, &err);
-    labels *l = rc == 0 ? read_labels(feed, -1) : NULL;
-    if (l) rc = l->rc;
-    const char *message = l ? l->message : err.message;
-    if (rc != code || !strstr(message, says)) fail_msg("%s: %s: %s", pattern, leat_error_name(rc), message);
-    free(l);
-    leat_pipeline_close(&feed);
     leat_spec_free(&spec);
 }
 
@@ -366,9 +423,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_order),    cmocka_unit_test(test_restore_everywhere),
         cmocka_unit_test(test_forged_parts),  cmocka_unit_test(test_restore_reads_what_is_open),
-        cmocka_unit_test(test_largest_state), cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_bad_samples),   cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_ranks),         cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_small_parts),   cmocka_unit_test(test_drawn_inside),
+        cmocka_unit_test(test_little_memory), cmocka_unit_test(test_largest_state),
+        cmocka_unit_test(test_messages),      cmocka_unit_test(test_bad_samples),
+        cmocka_unit_test(test_damage),        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests_name("join", tests, begin_files, end_files);
 }
