@@ -147,32 +147,13 @@ static void test_restore_reads_what_is_open(void **state) {
             write_deflated(in_dir("rest%d/%02d", part, i), &shard, GZIP_BITS);
         }
     }
-    const leat_config config = {.synchronous = 1, .n_slots = 2};
     char text[1000];
     snprintf(text, sizeof text,
              "sample_from 'tfrecord %s | parse label:int64' 'tfrecord %s | parse label:int64' | batch 5",
              in_dir("rest0/*"), in_dir("rest1/*"));
-    leat_spec *spec = spec_of("%s", text);
-    leat_pipeline *feed = NULL;
-    char saved[1024];
-    assert_int_equal(leat_pipeline_open(&feed, spec, &config, NULL), 0);
-    free(read_labels(feed, BATCHES));
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
-    labels *want = read_labels(feed, 3);
-    leat_pipeline_close(&feed);
-    assert_int_equal(leat_pipeline_open(&feed, spec, &config, NULL), 0);
-    assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
-    labels *got = read_labels(feed, 3);
-    same_labels(want, got, saved);
-    leat_stats stats;
-    leat_pipeline_stats(feed, &stats);
     /* Of 40 shards: those with the 128 records of each behind the last mark, and what is read before its turn. */
-    if (stats.bytes_read > 14 * EACH * BYTES)
-        fail_msg("%.1f MB were read again", (double)stats.bytes_read / 1e6);
-    leat_pipeline_close(&feed);
-    leat_spec_free(&spec);
-    free(want);
-    free(got);
+    const uint64_t bytes = read_again(text, BATCHES);
+    if (bytes > 14 * EACH * BYTES) fail_msg("%.1f MB were read again", (double)bytes / 1e6);
 }
 
 static void check_message(const char *pattern, int code, const char *says) {

@@ -101,6 +101,27 @@ static void check_restore_everywhere(const char *text) {
     leat_spec_free(&spec);
 }
 
+/* Goes on behind so many batches in a new pipeline; how many bytes that has to read for the next three. */
+static uint64_t read_again(const char *text, int batches) {
+    const leat_config config = {.synchronous = 1, .n_slots = 2};
+    leat_pipeline *feed = open_spec(spec_of("%s", text), &config);
+    char saved[1024];
+    free(read_labels(feed, batches));
+    assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+    labels *want = read_labels(feed, 3);
+    leat_pipeline_close(&feed);
+    feed = open_spec(spec_of("%s", text), &config);
+    assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
+    labels *got = read_labels(feed, 3);
+    same_labels(want, got, saved);
+    leat_stats stats;
+    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_close(&feed);
+    free(want);
+    free(got);
+    return stats.bytes_read;
+}
+
 /* What a state says of a stream may be anything: it is refused, or something else comes, never worse. letters: what is
  * written into it. */
 static void check_forged(leat_pipeline *feed, const char *saved, const char *letters) {
