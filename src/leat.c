@@ -233,7 +233,10 @@ int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
     const bool locked = leat__pipeline_lock(feed);
     leat__cursor cursor;
+    const bool streams = locked && feed->stream;
+    if (streams) leat__feed_doubt(feed->stream, true);
     int rc = locked ? leat__state_read(feed, text, &cursor, err) : leat__pipeline_fail_forked(err);
+    if (streams) leat__feed_doubt(feed->stream, false);
     if (rc == 0) leat__sched_move(feed, cursor);
     leat__pipeline_unlock(feed, locked);
     return rc;

@@ -206,6 +206,12 @@ void leat__feed_wake(leat__feed *feed) {
     if (feed->root->n_idle) pthread_cond_broadcast(&feed->root->idle);
 }
 
+void leat__feed_doubt(leat__feed *feed, bool doubt) {
+    if (feed->told) leat__feed_learn_length(feed, doubt ? LEAT_ENDLESS : feed->told);
+    for (int k = 0; k < feed->n_parts; k++)
+        if (feed->part[k].feed) leat__feed_doubt(feed->part[k].feed, doubt);
+}
+
 void leat__feed_reset(leat__feed *feed, const leat__cursor *cursor) {
     const leat__mark_node *mark = &cursor->mark.node[feed->node];
     feed->from = cursor->mark;
@@ -215,7 +221,9 @@ void leat__feed_reset(leat__feed *feed, const leat__cursor *cursor) {
     feed->began = mark->set;
     feed->anew = false;
     feed->broken = (leat_error){0};
-    if (mark->records && !leat__feed_length_known(feed)) leat__feed_learn_length(feed, mark->records);
+    if (feed->told) leat__feed_learn_length(feed, LEAT_ENDLESS);
+    feed->told = leat__feed_length_known(feed) ? 0 : mark->records;
+    if (feed->told) leat__feed_learn_length(feed, feed->told);
     /* The batch before could be made only because so much had been seen. */
     if (mark->set && cursor->position > 0)
         feed->seen = LEAT_MAX(feed->seen,
@@ -241,11 +249,16 @@ void leat__feed_end_run(leat__feed *feed) {
     else if (feed->next_record == 0)
         leat__fail(&feed->broken, LEAT_ERR_NOT_FOUND, "%s holds no record", source->title);
     else if (!leat__feed_length_known(feed)) leat__feed_learn_length(feed, feed->next_record);
+    else if (feed->told && feed->told != feed->next_record)
+        leat__fail(&feed->broken, LEAT_ERR_STATE,
+                   "the state is damaged: it says that %s has %" PRIu64 " records, and it has %" PRIu64,
+                   source->title, feed->told, feed->next_record);
     else if (feed->plan->order.length[0] != feed->next_record)
         leat__fail(&feed->broken, LEAT_ERR_IO,
                    "%s: it had %" PRIu64 " records before and has %" PRIu64
                    " now: files changed while they were read",
                    source->title, feed->plan->order.length[0], feed->next_record);
+    else feed->told = 0;
 }
 
 /* -------------------------------------------------------------------------------------------- take */

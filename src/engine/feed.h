@@ -26,6 +26,8 @@ int leat__feed_readers(const leat__feed *feed);
 /* Forgets everything and goes on behind the cursor: from its mark, or from the first record of the stream. Nobody
  * reads. */
 void leat__feed_reset(leat__feed *feed, const leat__cursor *cursor);
+/* Lengths that only a state has told are left aside (doubt), while another state is looked at, or taken up again. */
+void leat__feed_doubt(leat__feed *feed, bool doubt);
 /* Whether there is something to read now. */
 bool leat__feed_hungry(const leat__feed *feed);
 /* Reads a block of records of some shard; releases the mutex meanwhile. Only after leat__feed_hungry. */

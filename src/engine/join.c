@@ -12,6 +12,16 @@ typedef leat__feed_part part;
 
 /* -------------------------------------------------------------------------------------------- runs */
 
+static void reset_part(const leat__feed *feed, const part *p, const leat__mark *mark) {
+    leat__cursor cursor = {.epoch = mark->node[feed->node].iteration};
+    if (!p->ended && mark->node[p->node].set) {
+        /* Of sorted samples the mark is that of the sample itself. */
+        cursor.position = p->dealt + (feed->sorting != NULL);
+        cursor.mark = *mark;
+    }
+    leat__feed_reset(p->feed, &cursor);
+}
+
 void leat__join_begin(leat__feed *feed, const leat__mark *mark) {
     const leat__mark_node *node = &mark->node[feed->node];
     leat__window_empty(feed);
@@ -27,17 +37,10 @@ void leat__join_begin(leat__feed *feed, const leat__mark *mark) {
         const leat__mark_node *its = &mark->node[p->node];
         p->dealt = its->position;
         p->ended = its->ended;
+        if (p->feed) reset_part(feed, p, mark);
         if (feed->plan->joining.blend)
             leat__blend_set_length(feed->plan->joining.blend, k,
                                    p->ended ? p->dealt : leat__order_length(p->order));
-        if (!p->feed) continue;
-        leat__cursor cursor = {.epoch = node->iteration};
-        if (!p->ended && its->set) {
-            cursor.position =
-                p->dealt + (feed->sorting != NULL); /* whose mark is that of the sample itself */
-            cursor.mark = *mark;
-        }
-        leat__feed_reset(p->feed, &cursor);
     }
     leat__feed_wake(feed);
 }

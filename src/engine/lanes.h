@@ -110,6 +110,7 @@ struct leat__feed {
     bool run_ended;
     leat__mark from;     /* where the first run began         */
     uint64_t runs_total; /* LEAT_ENDLESS if so                */
+    uint64_t told;       /* records of a run, as a state says and nobody has seen; 0 = none */
     uint64_t seen;       /* most records that a run has shown so far */
     uint64_t to_see;     /* the order wants to know whether there are so many; 0 = it does not */
     /* The order's side: the run that positions are in. */
