@@ -182,15 +182,17 @@ static void check_same(const char *pattern) {
 static void test_small_parts(void **state) {
     (void)state;
     write_sets();
-    check_same("concatenate '@b | skip 500 | repeat 2' '@c | take 4' | batch 3");
-    check_same("concatenate 'concatenate \"@b | skip 500\"' '@c | take 4' | batch 3");
-    check_same("concatenate '@b | skip 500 | repeat 2 | shuffle 3' '@c | take 4' | repeat 3 | batch 3");
-    check_same("sample_from 'concatenate \"@b | skip 500\"' '@c | take 9' | batch 3");
-    check_same(
-        "concatenate '@b | take 3' 'concatenate \"@b\" \"@c | take 12\" | filter label!=2003' | batch 8");
-    check_same("concatenate '@b' 'choose_from \"@c\" \"@b | take 1\" pattern=1,0 stop_on_empty=false | take "
-               "9 | filter "
-               "label!=1000' | batch 8");
+    static const char *const small[] = {
+        "concatenate '@b | skip 500 | repeat 2' '@c | take 4' | batch 3",
+        "concatenate 'concatenate \"@b | skip 500\"' '@c | take 4' | batch 3",
+        "concatenate '@b | skip 500 | repeat 2 | shuffle 3' '@c | take 4' | repeat 3 | batch 3",
+        "sample_from 'concatenate \"@b | skip 500\"' '@c | take 9' | batch 3",
+        "concatenate '@b | take 3' 'concatenate \"@b\" \"@c | take 12\" | filter label!=2003' | batch 8",
+        "concatenate '@b' 'choose_from \"@c\" \"@b | take 1\" pattern=1,0 stop_on_empty=false | take "
+        "9 | filter "
+        "label!=1000' | batch 8",
+    };
+    for (size_t i = 0; i < LEAT_COUNT(small); i += STRIDE) check_same(small[i]);
     labels *none = run_text_labels(text_of("g", "concatenate '@b' | skip 500 | repeat 2 | batch 1"), NULL);
     assert_true(none->rc == LEAT_END && none->n == 0);
     free(none);
@@ -247,7 +249,7 @@ static void test_largest_state(void **state) {
     leat_pipeline *a = NULL, *b = NULL;
     char saved[1024];
     assert_int_equal(leat_pipeline_open(&a, spec, &(leat_config){.n_threads = 2}, NULL), 0);
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 400 / STRIDE; i++) {
         leat_batch batch;
         assert_int_equal(leat_pipeline_next(a, &batch, NULL), 0);
         leat_batch_release(&batch);
@@ -356,7 +358,7 @@ static void test_damage(void **state) {
 static void test_ranks(void **state) {
     (void)state;
     write_sets();
-    for (size_t i = 0; i < LEAT_COUNT(texts); i += 3) {
+    for (size_t i = 0; i < LEAT_COUNT(texts); i += 3 * STRIDE) {
         char text[3000], whole[3000];
         snprintf(text, sizeof text, "%s", text_of("g", texts[i]));
         snprintf(whole, sizeof whole, "%s", text);

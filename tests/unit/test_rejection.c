@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=120 */
+/* leat-test: timeout=120 no-tsan */
 /* rejection_resample of streams: every record is kept or left out by a draw of its own. How many are kept is compared with
  * the mathematics, which ones with the draws themselves; and neither threads nor restarts change them. */
 #include <math.h>

@@ -47,6 +47,7 @@ static void same_labels(const labels *want, const labels *got, const char *what)
 static void check_any_threads(const labels *want, const char *text) {
     for (int threads = 0; threads <= 16; threads = threads ? threads * (STRIDE > 1 ? 4 : 2) : 1)
         for (int small = 0; small < 2; small++) {
+            if (STRIDE > 1 && small != (threads == 4)) continue;
             const leat_config config = {.n_epochs = 2,
                                         .n_threads = threads,
                                         .synchronous = !threads,
@@ -73,7 +74,7 @@ static void check_restore_everywhere(const char *text) {
         assert_true(leat_pipeline_state(a, of_a, sizeof of_a, NULL) > 0);
         assert_true(leat_pipeline_state(b, of_b, sizeof of_b, NULL) > 0);
         assert_string_equal(of_a, of_b);
-        if (step % (STRIDE * (step < 40 ? 1 : 11)) == 0) {
+        if (step % (STRIDE * STRIDE * (step < 40 ? 1 : 11)) == 0) {
             leat_pipeline_close(&c); /* a new one does not know what the last one has seen */
             assert_int_equal(leat_pipeline_open(&c, spec, &many, NULL), 0);
             assert_int_equal(leat_pipeline_restore(c, of_a, NULL), 0);
