@@ -192,7 +192,7 @@ static void deal_block(leat__feed *feed, lane *l, block *b, bool only_count) {
         l->dealt++;
         turn_ends = ++feed->in_turn == feed->block;
         if (turn_ends) next_place(feed);
-        if (kept && !only_count && !feed->in_order && leat__marks_due(feed, feed->next_record)) note(feed);
+        if (kept && !only_count && !feed->in_order && leat__marks_due(feed->next_record)) note(feed);
     }
     if (l->dealt < b->end) return;
     l->first = b->next;

@@ -41,20 +41,6 @@ static void size_lanes(leat__feed *feed, int n_readers) {
     feed->ahead_max = feed->n_lanes > 1 ? feed->bytes_max / 2 / ((size_t)feed->n_lanes - 1) : 0;
 }
 
-static void free_tools(leat__tools *tools) {
-    if (tools) leat__tools_free(tools);
-    leat__free(tools);
-}
-
-/* For what filters ask; NULL without memory. */
-static leat__tools *new_tools(const leat__plan *plan, leat_error *err) {
-    leat__tools *tools = leat__alloc(LEAT_MEM_WINDOW, sizeof *tools);
-    if (!tools) leat__fail_memory(err, sizeof *tools, "a filter");
-    else if (leat__tools_init(tools, plan, NULL, err) == 0) return tools;
-    free_tools(tools);
-    return NULL;
-}
-
 static int make_lanes(leat__feed *feed, leat_error *err) {
     LEAT_TRY(leat__deal_new(feed, err));
     /* Two of the window, one in each lane, one for small ones to be copied into, and what is left over. */
@@ -63,7 +49,8 @@ static int make_lanes(leat__feed *feed, leat_error *err) {
         leat__lane *lane = &feed->lane[i];
         lane->reader = leat__shard_reader_new(feed->plan->stream, err);
         if (!lane->reader) return LEAT_ERR_MEMORY;
-        if (feed->plan->n_filters && !(lane->tools = new_tools(feed->plan, err))) return LEAT_ERR_MEMORY;
+        if (feed->plan->n_filters && !(lane->tools = leat__tools_new(feed->plan, err)))
+            return LEAT_ERR_MEMORY;
     }
     return 0;
 }
@@ -96,7 +83,7 @@ static int make_parts(leat__feed *feed, size_t bytes_max, int n_readers, numberi
         next->leaf += leat__source_leaves(plan->source);
         next->node++;
     }
-    if (feed->plan->n_filters && !(feed->tools = new_tools(feed->plan, err))) return LEAT_ERR_MEMORY;
+    if (feed->plan->n_filters && !(feed->tools = leat__tools_new(feed->plan, err))) return LEAT_ERR_MEMORY;
     return feed->plan->joining.size ? leat__sort_new(feed, err) : 0;
 }
 
@@ -177,11 +164,11 @@ void leat__feed_free(leat__feed **handle) {
     }
     for (int i = 0; i < feed->n_lanes; i++) {
         leat__shard_reader_free(&feed->lane[i].reader);
-        free_tools(feed->lane[i].tools);
+        leat__tools_delete(&feed->lane[i].tools);
     }
     leat__sort_free(feed);
     for (int k = 0; k < feed->n_parts; k++) leat__feed_free(&feed->part[k].feed);
-    free_tools(feed->tools);
+    leat__tools_delete(&feed->tools);
     if (feed->idle_made) pthread_cond_destroy(&feed->idle);
     leat__free(feed->part);
     leat__free(feed->held);

@@ -84,7 +84,7 @@ void leat__join_mark(const leat__feed *feed, uint64_t floor, leat__mark *mark) {
     if (found) {
         memcpy(nodes, found->node + feed->node, n * sizeof *nodes);
         memcpy(mark->open + feed->open, found->open + feed->open,
-               (size_t)(LEAT_CYCLE_MAX - feed->open) * sizeof *mark->open);
+               (size_t)leat__plan_turns(feed->plan) * sizeof *mark->open);
         if (feed->sorting) memcpy(mark->skip, found->skip, sizeof mark->skip);
     } else {
         memset(nodes, 0, n * sizeof *nodes);
@@ -123,7 +123,7 @@ int leat__join_look_at(leat__feed *feed, int k, uint64_t wanted) {
 /* Which part the next sample comes from: *k; n_parts: the run has ended. 0 = not known yet. */
 static int choose(leat__feed *feed, int *k, uint64_t wanted) {
     leat__blend *blend = feed->plan->joining.blend;
-    for (*k = 0; !blend && *k < feed->n_parts; ++*k) { /* one after the other, or all */
+    for (*k = 0; !blend && *k < feed->n_parts; ++*k) { /* one after the other */
         if (!feed->part[*k].ended && !leat__join_look_at(feed, *k, wanted)) return 0;
         if (!feed->part[*k].ended) return 1;
     }
@@ -191,18 +191,17 @@ static int take_pieces(leat__feed *feed, int k, leat__record *out) {
     }
     /* What is only wrapped keeps its numbers, which say what it is. */
     for (int i = 0; i < n && !feed->plan->part[0].borrows; i++) out[i].origin = feed->origin;
-    return n;
+    return 0;
 }
 
 /* Whether the filters want it: 1, 0, < 0. */
-static int keeps(leat__feed *feed, const leat__record *record, int n) {
+static int keeps(leat__feed *feed, const leat__record *record) {
     leat__piece piece[LEAT_NODES_MAX];
+    const leat_error *bad;
     if (!feed->tools) return 1;
-    for (int i = 0; i < n; i++) {
-        if (record[i].bad) return 1;
-        piece[i] = record[i].piece;
-        piece[i].leaf -= feed->leaf; /* the plan counts its own */
-    }
+    const int n = leat__record_pieces(record, feed->n_pieces, piece, &bad);
+    if (bad) return 1;
+    for (int i = 0; i < n; i++) piece[i].leaf -= feed->leaf; /* the plan counts its own */
     const leat__where at = {.piece = piece, .n_pieces = n, .sample = feed->origin};
     return leat__stream_keeps(feed->tools, &at, &feed->broken);
 }
@@ -217,8 +216,8 @@ static bool deal_one(leat__feed *feed, uint64_t wanted) {
         leat__feed_end_run(feed);
         return true;
     }
-    const int n = take_pieces(feed, k, out);
-    const int kept = n < 0 ? n : keeps(feed, out, n);
+    const int rc = take_pieces(feed, k, out);
+    const int kept = rc < 0 ? rc : keeps(feed, out);
     /* Those that are only counted, or that the order has passed by already, are not kept. */
     const bool stays = kept > 0 && !leat__feed_counting(feed) && feed->next_record >= feed->floor;
     if (stays) leat__window_add_held(feed, 0, false);
@@ -227,7 +226,7 @@ static bool deal_one(leat__feed *feed, uint64_t wanted) {
     feed->origin++;
     feed->next_record += kept > 0;
     feed->seen = LEAT_MAX(feed->seen, feed->next_record);
-    if (kept > 0 && !leat__feed_counting(feed) && leat__marks_due(feed, feed->next_record)) note(feed);
+    if (kept > 0 && !leat__feed_counting(feed) && leat__marks_due(feed->next_record)) note(feed);
     return true;
 }
 

@@ -177,7 +177,7 @@ bool leat__sort_deal_one(leat__feed *feed, uint64_t wanted);
 /* Room for those that a window may need. */
 int leat__marks_new(leat__feed *feed, leat_error *err);
 /* Whether this is where one is made, and a new one, whose nodes are to be filled in. */
-bool leat__marks_due(const leat__feed *feed, uint64_t records);
+bool leat__marks_due(uint64_t records);
 leat__mark *leat__marks_add(leat__feed *feed);
 /* The last one from which a run can be read again without missing record `floor`; NULL: there is none. */
 const leat__mark *leat__marks_find(const leat__feed *feed, uint64_t floor);

@@ -20,8 +20,7 @@ static uint64_t first_of(const leat__feed *feed, const leat__noted *noted) {
     return noted->mark.node[feed->node].first;
 }
 
-bool leat__marks_due(const leat__feed *feed, uint64_t records) {
-    (void)feed;
+bool leat__marks_due(uint64_t records) {
     return records % MARK_RECORDS == 0;
 }
 

@@ -66,13 +66,6 @@ static bool is_oriented(const leat__planner *planner, const leat__use *use, cons
     return false;
 }
 
-static int bucket_of(uint64_t answer, const double *edge, int n_edges) {
-    const double height = (double)(answer >> 32), width = (double)(uint32_t)answer;
-    int b = 0;
-    while (b < n_edges && width >= edge[b] * height && height > 0) b++;
-    return b;
-}
-
 /* The question for the size of a picture. */
 static int size_question(leat__planner *planner, const leat__use *use, leat__question *question,
                          leat_error *err) {
@@ -98,7 +91,9 @@ static int find_buckets(leat__planner *planner, const leat__use *use, int at, ui
     uint64_t *answer = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(n, (uint64_t)1) * sizeof *answer);
     if (!answer) return leat__fail_memory(err, n * sizeof *answer, "buckets");
     const int rc = leat__question_all(planner, use, &question, at, n, answer, &n_bad, err);
-    for (uint64_t i = 0; i < n && rc == 0; i++) of[i] = (uint8_t)bucket_of(answer[i], edge, n_edges);
+    for (uint64_t i = 0; i < n && rc == 0; i++)
+        of[i] =
+            (uint8_t)leat__bucket_of(edge, n_edges, (double)(answer[i] >> 32), (double)(uint32_t)answer[i]);
     leat__free(answer);
     return rc;
 }

@@ -203,13 +203,12 @@ static looked look_at_some(const leat__plan *plan, int pass) {
     leat_error ignored;
     if (leat__plan_streams(plan) || !source->home)
         return found; /* only of files: the program is not called for this */
-    leat__tools *tools = leat__alloc(LEAT_MEM_PLAN, sizeof *tools);
+    leat__tools *tools = leat__tools_new(plan, &ignored);
     if (!tools) return found;
     for (int i = 0; i < pass; i++) only[i] = plan->step[i].kind == LEAT_STEP_PARSE;
     const uint64_t n = LEAT_MIN(source->n_samples, (uint64_t)LOOK_AT);
-    const int rc = leat__tools_init(tools, plan, NULL, &ignored);
     tools->only = only;
-    for (uint64_t i = 0; i < n && rc == 0; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         const leat__where at = {.sample = source->n_samples / n * i};
         const leat__value *value = &tools->value[plan->step[pass].value];
         leat__picture_info info;
@@ -222,8 +221,7 @@ static looked look_at_some(const leat__plan *plan, int pass) {
         found.n_own += !info.detour;
         if (!found.detour) found.detour = info.detour;
     }
-    leat__tools_free(tools);
-    leat__free(tools);
+    leat__tools_delete(&tools);
     return found;
 }
 

@@ -35,9 +35,8 @@ static int probe_next(leat__planner *planner, leat__tools *tools, leat__taste *t
 int leat__plan_probe(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     leat__taste *taste = NULL;
-    leat__tools *tools = leat__alloc(LEAT_MEM_PLAN, sizeof *tools);
-    if (!tools) return leat__fail_memory(err, sizeof *tools, "a plan");
-    int rc = leat__tools_init(tools, plan, NULL, err);
+    leat__tools *tools = leat__tools_new(plan, err);
+    int rc = tools ? 0 : LEAT_ERR_MEMORY;
     if (rc == 0 && leat__plan_streams(plan)) rc = leat__taste_new(&taste, plan, err);
     /* Of samples that were chosen the first is asked, since others may have other shapes. */
     int chosen = 0;
@@ -59,7 +58,6 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
         }
     }
     leat__taste_free(&taste);
-    leat__tools_free(tools);
-    leat__free(tools);
+    leat__tools_delete(&tools);
     return rc;
 }

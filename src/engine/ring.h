@@ -61,6 +61,17 @@ typedef struct leat__record { /* a piece of a sample of a stream, in the window;
     const leat_error *bad;          /* not NULL: the record is lost, and why                         */
     struct leat__feed_block *block; /* where it lies; NULL: a sample that has a number              */
 } leat__record;
+/* The pieces of a sample, of which there are n at the most: how many. *bad: why it is lost, NULL if it is not. */
+static inline int leat__record_pieces(const leat__record *record, int n, leat__piece *out,
+                                      const leat_error **bad) {
+    int i = 0;
+    *bad = NULL;
+    for (; i < n && record[i].there; i++) {
+        out[i] = record[i].piece;
+        if (!*bad) *bad = record[i].bad;
+    }
+    return i;
+}
 typedef struct leat__ring leat__ring;
 
 typedef struct leat__slot {

@@ -60,6 +60,19 @@ void leat__tools_free(leat__tools *tools) {
     tools->plan = NULL;
 }
 
+leat__tools *leat__tools_new(const leat__plan *plan, leat_error *err) {
+    leat__tools *tools = leat__alloc(LEAT_MEM_WORKER, sizeof *tools);
+    if (!tools) leat__fail_memory(err, sizeof *tools, "what samples are run with");
+    else if (leat__tools_init(tools, plan, NULL, err) < 0) leat__tools_delete(&tools);
+    return tools;
+}
+
+void leat__tools_delete(leat__tools **tools) {
+    if (*tools) leat__tools_free(*tools);
+    leat__free(*tools);
+    *tools = NULL;
+}
+
 uint32_t leat__tools_grown(const leat__tools *tools) {
     leat__buf *bufs[LEAT_TOOLS_BUFS];
     const int n = list_bufs((leat__tools *)tools, bufs);

@@ -57,6 +57,9 @@ struct leat__where { /* which sample, and where its results go                  
 
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err);
 void leat__tools_free(leat__tools *tools);
+/* In memory of their own, for somebody who is no worker; NULL without memory. */
+leat__tools *leat__tools_new(const leat__plan *plan, leat_error *err);
+void leat__tools_delete(leat__tools **tools);
 /* How often a buffer had to grow. */
 uint32_t leat__tools_grown(const leat__tools *tools);
 /* The largest buffers that any worker has needed so far, so that none has to find out by itself. */

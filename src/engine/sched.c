@@ -210,18 +210,16 @@ static bool next_task(leat_pipeline *feed, leat__task *task) {
 /* What a sample of a stream is made of; room is for those of more than one piece. Fails if one of them is lost. */
 static int take_pieces(const leat_pipeline *feed, const leat__record *entry, leat__piece *room,
                        leat__where *at, leat_error *err) {
-    const leat__record *end = entry + feed->ring->n_pieces;
-    at->n_pieces = 0;
-    for (const leat__record *record = entry; record < end && record->there; record++) {
-        room[at->n_pieces++] = record->piece;
-        if (!record->bad) continue;
-        *err = *record->bad;
-        err->stage = LEAT_STAGE_READ;
-        err->sample = at->sample;
-        return err->code;
+    const leat_error *bad;
+    at->n_pieces = leat__record_pieces(entry, feed->ring->n_pieces, room, &bad);
+    if (!bad) {
+        at->piece = room;
+        return 0;
     }
-    at->piece = room;
-    return 0;
+    *err = *bad;
+    err->stage = LEAT_STAGE_READ;
+    err->sample = at->sample;
+    return err->code;
 }
 
 /* entry: what was read already, of a stream; NULL = the sample is to be read. */

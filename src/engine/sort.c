@@ -37,10 +37,12 @@ int leat__sort_new(leat__feed *feed, leat_error *err) {
     sorting->batch = leat__plan_global_batch(feed->plan);
     const size_t n = (size_t)sorting->n_buckets * sorting->batch * (size_t)feed->n_pieces;
     sorting->waiting = leat__alloc(LEAT_MEM_WINDOW, n * sizeof *sorting->waiting);
-    sorting->tools = leat__alloc(LEAT_MEM_WINDOW, sizeof *sorting->tools);
-    if (!sorting->waiting || !sorting->tools)
-        return leat__fail_memory(err, n * sizeof *sorting->waiting, "buckets");
-    return leat__tools_init(sorting->tools, feed->plan, NULL, err);
+    if (!sorting->waiting) return leat__fail_memory(err, n * sizeof *sorting->waiting, "buckets");
+    sorting->tools = leat__tools_new(feed->plan, err);
+    if (!sorting->tools) return LEAT_ERR_MEMORY;
+    /* One for each bucket and for each batch on its way, as far as half of the memory goes. */
+    const size_t blocks = (size_t)(sorting->n_buckets + feed->plan->n_slots + LEAT_SPARE_BLOCKS);
+    return leat__blocks_prepare(feed, (int)LEAT_MIN(blocks, feed->used_max / 2 / feed->block_bytes), err);
 }
 
 static leat__record *waiting_at(const leat__feed *feed, int b, uint64_t i) {
@@ -51,8 +53,7 @@ static leat__record *waiting_at(const leat__feed *feed, int b, uint64_t i) {
 void leat__sort_free(leat__feed *feed) {
     leat__sorting *sorting = feed->sorting;
     if (!sorting) return;
-    if (sorting->tools) leat__tools_free(sorting->tools);
-    leat__free(sorting->tools);
+    leat__tools_delete(&sorting->tools);
     leat__free(sorting->waiting);
     leat__free(sorting);
     feed->sorting = NULL;
@@ -103,27 +104,23 @@ static void note(leat__feed *feed) {
 
 /* --------------------------------------------------------------------------------------------- deal */
 
-static int bucket_of(const leat__joining *joining, uint64_t size) {
-    const double height = (double)(size >> 32), width = (double)(uint32_t)size;
-    int b = 0;
-    while (b < joining->n_buckets - 1 && width >= joining->edge[b] * height && height > 0) b++;
-    return b;
-}
-
 /* A picture that cannot be read goes to the first: whoever decodes it tells. < 0: without memory. */
 static int ask_bucket(leat__feed *feed, const leat__record *record) {
+    const leat__joining *joining = &feed->plan->joining;
     leat__piece piece[LEAT_NODES_MAX];
-    uint64_t size = 0;
-    int n = 0;
-    for (; n < feed->n_pieces && record[n].there; n++) {
-        if (record[n].bad) return 0;
-        piece[n] = record[n].piece;
-    }
+    const leat_error *bad;
+    const int n = leat__record_pieces(record, feed->n_pieces, piece, &bad);
     const leat__where at = {.piece = piece, .n_pieces = n, .sample = record->origin};
+    uint64_t size;
     leat_error why;
-    const int rc = leat__question_answer(feed->sorting->tools, feed->plan->joining.size, &at, &size, &why);
-    if (rc == LEAT_ERR_MEMORY) feed->broken = why;
-    return rc < 0 ? (rc == LEAT_ERR_MEMORY ? rc : 0) : bucket_of(&feed->plan->joining, size);
+    if (bad) return 0;
+    const int rc = leat__question_answer(feed->sorting->tools, joining->size, &at, &size, &why);
+    if (rc == 0)
+        return leat__bucket_of(joining->edge, joining->n_buckets - 1, (double)(size >> 32),
+                               (double)(uint32_t)size);
+    if (rc != LEAT_ERR_MEMORY) return 0;
+    feed->broken = why;
+    return rc;
 }
 
 /* Memory of the bucket for so many bytes; NULL: there is none, or they are many. */

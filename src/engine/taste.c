@@ -19,11 +19,7 @@ static int new_taste(leat__taste **out, leat__plan *plan, int *leaf, leat_error 
     taste->plan = plan;
     taste->leaf = *leaf;
     taste->record.kind = LEAT_MEM_WINDOW;
-    if (plan->n_filters) {
-        taste->tools = leat__alloc(LEAT_MEM_PLAN, sizeof *taste->tools);
-        if (!taste->tools) return leat__fail_memory(err, sizeof *taste->tools, "a filter");
-        LEAT_TRY(leat__tools_init(taste->tools, plan, NULL, err));
-    }
+    if (plan->n_filters && !(taste->tools = leat__tools_new(plan, err))) return LEAT_ERR_MEMORY;
     if (!leat__plan_streams(plan)) LEAT_TRY(leat__order_allocate(&plan->order, err));
     if (!plan->n_parts) {
         *leaf += leat__source_leaves(plan->source);
@@ -48,8 +44,7 @@ void leat__taste_free(leat__taste **handle) {
     if (!taste) return;
     for (int k = 0; taste->part && k < taste->plan->n_parts; k++) leat__taste_free(&taste->part[k]);
     if (taste->plan->stream) leat__stream_rewind(taste->plan->stream);
-    if (taste->tools) leat__tools_free(taste->tools);
-    leat__free(taste->tools);
+    leat__tools_delete(&taste->tools);
     leat__free(taste->part);
     leat__buf_free(&taste->record);
     leat__free(taste);

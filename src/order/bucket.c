@@ -3,6 +3,12 @@
 
 #include "base/mem.h"
 
+int leat__bucket_of(const double *edge, int n_edges, double height, double width) {
+    int b = 0;
+    while (b < n_edges && width >= edge[b] * height && height > 0) b++;
+    return b;
+}
+
 int leat__bucket_new(leat__bucket **out, int n_buckets, uint8_t *of, uint64_t n_of, int base,
                      leat_error *err) {
     leat__bucket *bucket = leat__alloc(LEAT_MEM_INDEX, sizeof *bucket);

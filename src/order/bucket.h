@@ -41,6 +41,10 @@ typedef struct leat__bucket_batch { /* to which a position belongs */
     int bucket;
 } leat__bucket_batch;
 
+/* The bucket of a picture, by its width over its height: edges are rising, one fewer than buckets. Without a height, the
+ * first. */
+int leat__bucket_of(const double *edge, int n_edges, double height, double width);
+
 /* Takes over `of`, also on failure. */
 int leat__bucket_new(leat__bucket **out, int n_buckets, uint8_t *of, uint64_t n_of, int base,
                      leat_error *err);

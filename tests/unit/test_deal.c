@@ -24,9 +24,11 @@ static int write_shards(void) {
 }
 
 static const char *text_of(const char *folder, const char *chain) {
-    static char text[2000];
-    snprintf(text, sizeof text, "tfrecord %s | %s", in_dir("%s/*", folder), chain);
-    return text;
+    static char text[2][2000];
+    static int turn;
+    turn = !turn;
+    snprintf(text[turn], sizeof text[turn], "tfrecord %s | %s", in_dir("%s/*", folder), chain);
+    return text[turn];
 }
 
 static const char *const chains[] = {
@@ -46,11 +48,8 @@ static void test_same_order(void **state) {
     (void)state;
     const int n = write_shards();
     for (size_t i = 0; i < LEAT_COUNT(chains); i += STRIDE) {
-        labels *want = run_text_labels(text_of("p", chains[i]), &(leat_config){.n_epochs = 2});
-        assert_int_equal(want->rc, LEAT_END);
-        if (i == 0) assert_int_equal(want->n, 2 * n);
-        check_any_threads(want, text_of("g", chains[i]));
-        free(want);
+        const int got = check_like_plain(text_of("p", chains[i]), text_of("g", chains[i]));
+        if (i == 0) assert_int_equal(got, 2 * n);
     }
 }
 

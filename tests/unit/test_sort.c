@@ -63,13 +63,8 @@ static const char *text_of(const char *folder, const char *pattern) {
 static void test_same_batches(void **state) {
     (void)state;
     write_pictures();
-    for (size_t i = 0; i < LEAT_COUNT(texts); i += STRIDE) {
-        labels *want = run_text_labels(text_of("p", texts[i]), &(leat_config){.n_epochs = 2});
-        assert_int_equal(want->rc, LEAT_END);
-        assert_true(want->n > 60);
-        check_any_threads(want, text_of("g", texts[i]));
-        free(want);
-    }
+    for (size_t i = 0; i < LEAT_COUNT(texts); i += STRIDE)
+        assert_true(check_like_plain(text_of("p", texts[i]), text_of("g", texts[i])) > 60);
 }
 
 /* Not only labels: shapes and pixels too. */

@@ -59,6 +59,16 @@ static void check_any_threads(const labels *want, const char *text) {
         }
 }
 
+/* Compressed files give what unpacked ones give; how many samples in two epochs. */
+static int check_like_plain(const char *plain, const char *packed) {
+    labels *want = run_text_labels(plain, &(leat_config){.n_epochs = 2});
+    const int n = want->n;
+    assert_int_equal(want->rc, LEAT_END);
+    check_any_threads(want, packed);
+    free(want);
+    return n;
+}
+
 /* Saved behind every batch; the state is the same text for any number of threads, and any of them goes on from it. */
 static void check_restore_everywhere(const char *text) {
     const leat_config one = {.n_epochs = 2, .synchronous = 1, .n_slots = 2},
