@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,8 +28,8 @@ LINES_MAX, LINES_WARN = 800, 600
 API_MAX = 40
 CLANG_FORMAT = "14"  # what .clang-format was made for: other versions break lines elsewhere
 
-# room -> rooms it may include, besides itself and the public headers
-MIDDLE = {"format", "order", "source", "decode", "image"}
+# room -> rooms it may include, besides itself and the public headers; none may reach back to where it came from
+MIDDLE = {"format", "order", "source", "decode", "image", "cache"}
 ROOMS = {
     "base": set(),
     "format": {"base"},
@@ -36,10 +37,16 @@ ROOMS = {
     "source": {"base", "format"},
     "decode": {"base"},
     "image": {"base"},
-    "engine": {"base"} | MIDDLE,
-    "tools": {"base", "engine"} | MIDDLE,
-    "leat.c": {"base", "engine", "tools"},
+    "cache": {"base", "format", "source", "decode"},
+    "sample": {"base"} | MIDDLE,
+    "plan": {"base", "sample"} | MIDDLE,
+    "ops": {"base", "sample", "plan"} | MIDDLE,
+    "stream": {"base", "sample", "plan"} | MIDDLE,
+    "run": {"base", "sample", "plan", "stream"} | MIDDLE,
+    "tools": {"base", "sample", "plan", "stream", "run"} | MIDDLE,
+    "leat.c": {"base", "plan", "run", "tools"},
 }
+FILES_MAX = 34  # in one folder of src
 
 
 def calls(*names: str) -> str:
@@ -51,6 +58,8 @@ def header(*names: str) -> str:
     return r"#\s*include\s*[<\"](?:" + "|".join(names) + r")[>\"]"
 
 
+THREADED = [f"src/{room}/*" for room in ("base", "cache", "sample", "plan", "stream", "run", "tools")]
+
 # (what it is, regex on code without comments and strings, where it is looked for, where it may be)
 TOUCHES = [
     ("files", calls("open(?:at|64)?", "creat", "p(?:read|write)v?(?:64)?", "m(?:un)?map", "(?:open|read|scan)dir",
@@ -59,8 +68,8 @@ TOUCHES = [
      ["src/*", "cli/*"], ["src/base/*"]),
     ("threads, locks and atomics (a source may call leat__parallel)",
      r"\b(?:pthread_\w+|atomic_\w+|_Atomic|leat__(?:lock|unlock|mutex\w*|cond\w*|thread_\w+))\b",
-     ["src/*"], ["src/base/*", "src/engine/*", "src/tools/*"]),
-    ("threads", header("base/thread.h"), ["src/*"], ["src/base/*", "src/source/*", "src/engine/*", "src/tools/*"]),
+     ["src/*"], THREADED),
+    ("threads", header("base/thread.h"), ["src/*"], [*THREADED, "src/source/*"]),
     ("the allocator (use base/mem.h)", calls("malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc",
                                              "posix_memalign", "strn?dup", "v?asprintf", "getline"),
      ["src/*"], ["src/base/mem.c"]),
@@ -198,6 +207,26 @@ def check_names(files: list[str]) -> None:
             problem("name", name, "a file under x86/ ends in _sse42.c, _avx2.c or _vpclmul.c")
 
 
+def check_folders(files: list[str]) -> None:
+    """A folder of many files is a list, not a map."""
+    counts = Counter(name.rsplit("/", 1)[0] for name in files if name.startswith("src/"))
+    for folder, n in sorted(counts.items()):
+        if n > FILES_MAX:
+            problem("folder", folder, f"{n} files; make a room of its own at {FILES_MAX}")
+
+
+def check_cycles() -> None:
+    """The table above must not have one, or the check of includes is worth nothing."""
+    for room in ROOMS:
+        below, left = set(), [room]
+        while left:
+            for other in ROOMS[left.pop()] - below:
+                below.add(other)
+                left.append(other)
+        if room in below:
+            problem("rooms", "scripts/check_rooms.py", f"{room} includes itself by way of others")
+
+
 def declared() -> dict[str, list[str]]:
     """Public header -> its functions."""
     found = {}
@@ -306,6 +335,8 @@ def main() -> int:
             check_includes(name, strip(text, False))
             check_touches(name, strip_for_touch(text))
     check_names(files)
+    check_folders(files)
+    check_cycles()
     check_api()
     check_headers(files)
     check_symbols()

@@ -14,12 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN = "# lists: written by scripts/sources.py\n"
 END = "# lists: end\n"
-ROOMS = ("base", "format", "order", "source", "decode", "image", "engine", "tools")
+ROOMS = ("base", "format", "order", "source", "decode", "image", "cache", "sample", "plan", "ops", "stream", "run", "tools")
 
 # meson.build -> [(name of the list, patterns below its folder, "files" or "names")]
 LISTS = {
     "meson.build": [("public_headers", ["include/leat/*.h"], "files"), ("examples", ["examples/*.c"], "names")],
-    "src/meson.build": [(room + "_sources", [room + "/*.c"], "files") for room in ROOMS]
+    "src/meson.build": [(room + "_sources", [room + "/**/*.c", "!" + room + "/x86/*.c"], "files") for room in ROOMS]
     + [
         ("entry_sources", ["*.c"], "files"),
         ("sse42_sources", ["*/x86/*_sse42.c"], "files"),

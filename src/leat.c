@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The doors of leat.h: check arguments, call the rooms. */
 #include "leat/leat.h"
+#include "plan/planner.h"
 
 #include <stdio.h>
 
-#include "engine/pipeline.h"
+#include "run/pipeline.h"
 
 const char *leat_version(void) {
     return LEAT_VERSION;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brightness, contrast, saturation and hue on a device: the arithmetic of src/image/colour.h and table.c on arrays.
+"""Brightness, contrast, saturation and hue on a device: the arithmetic of src/image/colour/colour.h and table.c on arrays.
 
 Flavours are those of the operations: tf keeps the type, so on u8 it counts values as 0 to 1 and cuts to whole numbers;
 keras works in f32 within a range; pil works on u8 with Pillow's whole numbers.

@@ -30,7 +30,7 @@ FLIPS = {"random_flip_left_right", "random_flip_up_down", "random_flip"}
 WARPS = {"random_rotation", "random_zoom", "random_translation", "random_shear", "random_perspective", "affine"}
 KNOWN = FLIPS | WARPS | colour.NAMES | {"on_device", "color_jitter", "normalize", "rescale", "cast"}
 PARTS = ("brightness", "contrast", "saturation", "hue")  # in the order of the digits that color_jitter sends
-FLIP, WARP, AFFINE = 2, 8, 4  # numbers that each of them takes; src/engine/device.h has the whole list
+FLIP, WARP, AFFINE = 2, 8, 4  # numbers that each of them takes; src/sample/device.h has the whole list
 
 Step = Callable[[Arrays, Any, Any], Any]  # of the primitives, the pictures as f32, and the numbers of this step
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time. Called by engine/ and tools/ only: stages never time themselves. */
+/* Time. Sources, decoders and kernels do not call it: stages never time themselves. */
 #ifndef LEAT_BASE_CLOCK_H
 #define LEAT_BASE_CLOCK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads, by thin names over pthreads, and one parallel loop. Used by engine/ and tools/; sources only
+/* Threads, by thin names over pthreads, and one parallel loop. Sources use them only
  * through leat__parallel, whose callbacks share nothing writable. */
 #ifndef LEAT_BASE_THREAD_H
 #define LEAT_BASE_THREAD_H

@@ -6,7 +6,7 @@
  * The first failure of a picture is kept, because the caller may meet it again at end; codecs therefore
  * always have a place for their message. */
 #include "decode/codec.h"
-#include "decode/reencode.h"
+#include "decode/jpeg/reencode.h"
 
 #include <limits.h>
 

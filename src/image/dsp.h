@@ -9,10 +9,10 @@
 #ifndef LEAT_IMAGE_DSP_H
 #define LEAT_IMAGE_DSP_H
 
+#include "image/colour/stats.h"
 #include "image/image.h"
-#include "image/stats.h"
-#include "image/taps.h"
-#include "image/warp.h"
+#include "image/resample/taps.h"
+#include "image/warp/warp.h"
 
 #define LEAT_ROW_PAD 64
 

@@ -9,8 +9,8 @@
  * A stream is a source whose n is not known before it was read once. Its order is mapped as if it were endless until
  * leat__order_set_source tells n; whoever maps a position first makes sure that the stream is known up to
  * the ceil of leat__order_span of it, so no position is ever mapped on a wrong assumption. */
-#ifndef LEAT_ORDER_H
-#define LEAT_ORDER_H
+#ifndef LEAT_ORDER_ORDER_H
+#define LEAT_ORDER_ORDER_H
 
 #include "base/mem.h"
 #include "order/block.h"

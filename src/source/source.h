@@ -2,8 +2,8 @@
 /* Where bytes come from. A source knows how many samples it has and reads any of them by number; a stream can only
  * be read from its beginning (see leat__stream below). Code here is single-threaded: several workers read one source
  * at the same time, each with its own reader, and a source does not change after it was opened. */
-#ifndef LEAT_SOURCE_H
-#define LEAT_SOURCE_H
+#ifndef LEAT_SOURCE_SOURCE_H
+#define LEAT_SOURCE_SOURCE_H
 
 #include "base/file.h"
 

@@ -3,7 +3,7 @@
  * goes past everything else and notes it on the way, without making any pixels of it. */
 #include "base/cpu.h"
 #include "base/thread.h"
-#include "engine/notes.h"
+#include "cache/notes.h"
 #include "tools/tools.h"
 
 typedef struct noting {

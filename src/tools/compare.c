@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "image/convert.h"
+#include "image/pass/convert.h"
 
 /* Values of one block, of both sides, as doubles. */
 enum { BLOCK = 512 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of operations, told to the world outside. */
-#include "engine/ops.h"
 #include "leat/leat_tools.h"
+#include "plan/op.h"
 
 static const char *const kind_names[] = {
     [LEAT_OP_SOURCE] = "source", [LEAT_OP_ORDER] = "order", [LEAT_OP_SAMPLE] = "sample",

@@ -20,7 +20,7 @@
 #include "base/thread.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
-#include "image/pass.h"
+#include "image/pass/pass.h"
 #include "tools/encode.h"
 #include "tools/pack.h"
 

@@ -14,8 +14,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/thread.h"
-#include "engine/taste.h"
 #include "leat/leat_tools.h"
+#include "plan/planner.h"
+#include "plan/taste.h"
 
 enum { IMAGES_MAX = 2000, THREADS_MAX = 256 };
 static const size_t preload_max = (size_t)1 << 30, ring_max = (size_t)1 << 30;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/select.h"
+#include "plan/select.h"
 #include "tools/tools.h"
 
 typedef struct content {

@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 #include "base/file.h"
-#include "engine/pipeline.h"
-#include "image/convert.h"
+#include "image/pass/convert.h"
+#include "plan/planner.h"
+#include "run/pipeline.h"
 #include "tools/encode.h"
 
 enum {

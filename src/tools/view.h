@@ -5,8 +5,8 @@
 #define LEAT_TOOLS_VIEW_H
 
 #include "base/mem.h"
-#include "engine/spec.h"
 #include "leat/leat_tools.h"
+#include "plan/spec.h"
 
 /* ------------------------------------------------------------------------------------------- pixels */
 

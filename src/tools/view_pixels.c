@@ -2,8 +2,8 @@
 /* From the values that a model gets back to a picture for the eye. */
 #include <stdio.h>
 
-#include "engine/plan_image.h"
-#include "image/convert.h"
+#include "image/pass/convert.h"
+#include "plan/plan_image.h"
 #include "tools/view.h"
 
 /* A picture has few channels and more rows and columns than that; both ends may look so, then the last axis counts. */

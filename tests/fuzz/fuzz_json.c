@@ -2,8 +2,8 @@
 /* Any bytes as JSON, and as TF_CONFIG: what is found lies inside of the text, and a rank is one that there can be. */
 #include <stdlib.h>
 
-#include "engine/rank.h"
 #include "format/json.h"
+#include "plan/rank.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

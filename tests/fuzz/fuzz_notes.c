@@ -13,7 +13,7 @@
 #include <jpeglib.h>
 
 #include "base/hash.h"
-#include "engine/notes.h"
+#include "cache/notes.h"
 #include "format/sidefile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/predicate.h"
+#include "plan/predicate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

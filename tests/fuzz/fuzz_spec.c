@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "engine/spec.h"
+#include "plan/spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
 /* Kernels of the JPEG decoder. They have a table of their own, and their rows are padded on both sides. */
 #include "kernel/harness.h"
 
-#include "decode/jpeg_huffman.h"
-#include "decode/jpeg_scan.h"
+#include "decode/jpeg/jpeg_huffman.h"
+#include "decode/jpeg/jpeg_scan.h"
 
 enum { BLOCKS = 12 };
 

@@ -4,7 +4,7 @@
  * whole tail compared. The states of the last text of a source are tried on the next one too, which must refuse them. */
 #include "unit/testing.h"
 
-#include "engine/ops.h"
+#include "plan/op.h"
 #include "unit/testing_npy.h"
 #include "unit/testing_scenes.h"
 

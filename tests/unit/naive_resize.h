@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "image/pass.h"
+#include "image/pass/pass.h"
 
 #define SIDE_MAX 70
 #define VALUES_MAX (SIDE_MAX * SIDE_MAX * 5)

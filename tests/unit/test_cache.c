@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "engine/cache.h"
+#include "cache/cache.h"
 
 enum { SAMPLES = 23, EPOCHS = 3 };
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "image/convert.h"
-#include "image/pass.h"
+#include "image/pass/convert.h"
+#include "image/pass/pass.h"
 
 static const size_t size_of[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1};
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
-#include "image/enhance.h"
-#include "image/pil_affine.h"
+#include "image/colour/enhance.h"
+#include "image/warp/pil_affine.h"
 
 enum { SIDE = 40, BYTES = SIDE * SIDE * 3, GUARD = 64 };
 

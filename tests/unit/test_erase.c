@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "image/convert.h"
-#include "image/erase.h"
-#include "image/point.h"
+#include "image/pass/convert.h"
+#include "image/pass/erase.h"
+#include "image/pass/point.h"
 
 enum { HEIGHT = 19, WIDTH = 23, CHANNELS = 3, N = HEIGHT * WIDTH * CHANNELS };
 

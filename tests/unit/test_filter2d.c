@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
-#include "image/filter2d.h"
+#include "image/colour/filter2d.h"
 
 enum { SIDE = 30, VALUES = SIDE * SIDE * 5, GUARD = 16 };
 

@@ -3,8 +3,8 @@
  * pipelines, however they run. tests/cli/test_follow.py compares values with other libraries. */
 #include "unit/testing.h"
 
-#include "engine/follow.h"
-#include "image/warp.h"
+#include "image/warp/warp.h"
+#include "sample/follow.h"
 #include "unit/testing_scenes.h"
 
 static leat__move a_move(const double m[9], int height, int width, int to_height, int to_width, bool cuts) {

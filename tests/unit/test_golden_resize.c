@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
-#include "image/pass.h"
+#include "image/pass/pass.h"
 
 #include "golden/resize_golden.h"
 #include "golden/tf_resize_golden.h"

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
-#include "image/convert.h"
 #include "image/dsp.h"
+#include "image/pass/convert.h"
 
 static leat__image_dsp tables[2];
 

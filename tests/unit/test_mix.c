@@ -6,7 +6,7 @@
 
 #include "base/cpu.h"
 #include "golden/mix_golden.h"
-#include "image/mix.h"
+#include "image/pass/mix.h"
 
 static leat__image_dsp dsp;
 

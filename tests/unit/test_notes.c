@@ -4,7 +4,7 @@
 #include "unit/testing.h"
 
 #include "base/thread.h"
-#include "engine/notes.h"
+#include "cache/notes.h"
 
 enum { FILES = 20, WIDTH = 160, HEIGHT = 120 };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
-#include "image/pass.h"
+#include "image/pass/pass.h"
 #include "unit/naive_resize.h"
 
 #define GUARD 96

@@ -2,7 +2,7 @@
 /* Conditions of filter against what they mean, and where a wrong one is pointed at. */
 #include "unit/testing.h"
 
-#include "engine/predicate.h"
+#include "plan/predicate.h"
 
 typedef struct words {
     int64_t i;

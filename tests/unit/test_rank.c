@@ -5,7 +5,7 @@
 #include "unit/testing.h"
 
 #include "base/cpu.h"
-#include "engine/rank.h"
+#include "plan/rank.h"
 
 /* -------------------------------------------------------------------------------------- environment */
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "decode/reencode.h"
+#include "decode/jpeg/reencode.h"
 
 enum { SIDE = 200, BYTES = SIDE * SIDE * 3, GUARD = 64 };
 

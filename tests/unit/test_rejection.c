@@ -6,7 +6,7 @@
 
 #include "unit/testing.h"
 
-#include "engine/select.h"
+#include "plan/select.h"
 
 static const int sizes[] = {9000, 1, 0, 6000, 4999};
 static const double shares[] = {0.7, 0.2, 0.1};

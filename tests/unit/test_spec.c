@@ -5,7 +5,7 @@
 
 #include <locale.h>
 
-#include "engine/spec.h"
+#include "plan/spec.h"
 
 static void refuse(const char *text, int code, int column, const char *part) {
     leat_spec *spec = leat_spec_new(text);

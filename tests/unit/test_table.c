@@ -14,9 +14,9 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "image/colour/table.h"
+#include "image/colour/zca.h"
 #include "image/dsp.h"
-#include "image/table.h"
-#include "image/zca.h"
 
 #define CHECKSUM UINT64_C(0xcbf29ce484222325)
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "image/turn.h"
+#include "image/warp/turn.h"
 
 static void every_turn(void **unused) {
     static const int sizes[][2] = {{1, 1}, {1, 40}, {33, 1}, {16, 16}, {17, 31}, {48, 50}};

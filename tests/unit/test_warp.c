@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
-#include "image/pass.h"
+#include "image/pass/pass.h"
 
 enum { SIDE = 40, CHANNELS = 6, VALUES = SIDE * SIDE * CHANNELS, GUARD = 16 };
 

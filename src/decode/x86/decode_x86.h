@@ -3,7 +3,7 @@
 #ifndef LEAT_DECODE_X86_DECODE_X86_H
 #define LEAT_DECODE_X86_DECODE_X86_H
 
-#include "decode/jpeg_dsp.h"
+#include "decode/jpeg/jpeg_dsp.h"
 
 void leat__jpeg_dsp_init_blocks_avx2(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_idct_avx2(leat__jpeg_dsp *dsp);

@@ -2,7 +2,7 @@
 /* The loops over blocks, for processors with BMI2, which all that have AVX2 are. */
 #include "decode/x86/decode_x86.h"
 
-#include "decode/jpeg_blocks.h"
+#include "decode/jpeg/jpeg_blocks.h"
 
 static LEAT_FN_JPEG_READ(read_avx2) {
     return read_run(scan, blocks, last, from, to);

@@ -6,7 +6,7 @@
 
 #include <immintrin.h>
 
-#include "decode/jpeg_idct.h"
+#include "decode/jpeg/jpeg_idct.h"
 
 LEAT_INLINE __m256i weigh(__m256i pairs, int first, int second) {
     return _mm256_madd_epi16(pairs,

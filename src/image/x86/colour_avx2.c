@@ -6,8 +6,8 @@
 
 #include <immintrin.h>
 
-#include "image/colour.h"
-#include "image/colour_value.h"
+#include "image/colour/colour.h"
+#include "image/colour/colour_value.h"
 
 typedef struct rgb { /* eight pixels, in an order of their own */
     __m256 r, g, b;

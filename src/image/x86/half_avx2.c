@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "image/point.h"
+#include "image/pass/point.h"
 
 /* What the scalar version does with the bits; all NaNs but a few compare unordered only, so they are blended in. */
 LEAT_INLINE __m256i bf16_eight(const float *src) {

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "image/point.h"
+#include "image/pass/point.h"
 
 LEAT_INLINE __m128i load16(const uint8_t *p) {
     return _mm_loadu_si128((const __m128i *)(const void *)p);

@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "image/mix.h"
+#include "image/pass/mix.h"
 
 static LEAT_FN_MIX_F32(mix_f32_avx2) {
     const __m256 a = _mm256_set1_ps(own), b = _mm256_set1_ps(others);

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "image/point.h"
+#include "image/pass/point.h"
 
 LEAT_INLINE __m256i load_u8x16(const uint8_t *p) {
     return _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));

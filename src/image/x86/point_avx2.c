@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "image/point.h"
+#include "image/pass/point.h"
 
 typedef enum take { TAKE_U8, TAKE_U16, TAKE_F32, TAKE_LERP } take;
 

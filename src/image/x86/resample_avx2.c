@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-#include "image/point.h"
+#include "image/pass/point.h"
 
 typedef struct span {
     int from, to;

@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "image/warp_value.h"
+#include "image/warp/warp_value.h"
 
 /* ---------------------------------------------------------------------------------------- SciPy's places */
 

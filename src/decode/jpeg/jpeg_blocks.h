@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nearly all of a decoder's time is spent in the two loops below, so they are written for the processor: values are taken
+ * out of the stream by masks instead of branches, two coefficients for each look into a table, and the reader lives in
+ * registers for a run of blocks. What can go wrong is gathered in a flag that is looked at once a run; memory stays safe
+ * whatever the bits say, because positions go through a table that has a harmless place for each wrong one.
+ *
+ * They are plain C and stand in a header because they are compiled twice: as they are, and for processors that shift by
+ * any register. */
+#ifndef LEAT_DECODE_JPEG_JPEG_BLOCKS_H
+#define LEAT_DECODE_JPEG_JPEG_BLOCKS_H
+
+#include "decode/jpeg/jpeg_scan.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum { NOWHERE = 64 }; /* the slot behind a block: the next one's first, which is written anew */
+
+#define SLOT(row, column) \
+    ((((row)&1) + ((row)&4) / 2) * 16 + (((column)&1) * 4 + (column) / 2) * 2 + ((row) >> 1 & 1))
+#define S(n) SLOT((n) / 8, (n) % 8)
+/* Zigzag position to slot. The largest position is 62 + 16 + 16 + LEAT_JPEG_BLOCK_END. */
+static const uint8_t slots[256] = {
+    S(0),  S(1),  S(8),  S(16), S(9),
+    S(2),  S(3),  S(10), S(17), S(24),
+    S(32), S(25), S(18), S(11), S(4),
+    S(5),  S(12), S(19), S(26), S(33),
+    S(40), S(48), S(41), S(34), S(27),
+    S(20), S(13), S(6),  S(7),  S(14),
+    S(21), S(28), S(35), S(42), S(49),
+    S(56), S(57), S(50), S(43), S(36),
+    S(29), S(22), S(15), S(23), S(30),
+    S(37), S(44), S(51), S(58), S(59),
+    S(52), S(45), S(38), S(31), S(39),
+    S(46), S(53), S(60), S(61), S(54),
+    S(47), S(55), S(62), S(63), [64 ... 255] = NOWHERE,
+};
+#undef S
+#undef SLOT
+
+/* ----------------------------------------------------------------------------------------- bit reader */
+
+ALWAYS_INLINE uint64_t load_be64(const uint8_t *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+/* At least 56 bits afterwards. Bits behind the counted ones are those that will be loaded there again. */
+ALWAYS_INLINE void refill(leat__jpeg_bits *r) {
+    r->bits |= load_be64(r->next) >> r->count;
+    r->next += (63 - r->count) >> 3;
+    r->count |= 56;
+}
+
+ALWAYS_INLINE void take(leat__jpeg_bits *r, unsigned n) {
+    r->bits <<= n;
+    r->count -= n;
+}
+
+/* As many as an entry of a table says in its lowest byte, which is less than 64. What is shifted waits for nothing but the
+ * entry: this is the chain that a block's time hangs on. */
+ALWAYS_INLINE void take_entry(leat__jpeg_bits *r, uint64_t entry) {
+    r->bits <<= entry & 63;
+    r->count -= (uint8_t)entry;
+}
+
+ALWAYS_INLINE unsigned look(const leat__jpeg_bits *r) {
+    return (unsigned)(r->bits >> (64 - LEAT_JPEG_LOOK));
+}
+
+/* The last of `length` bits as a value under its mask: numbers whose first bit is 0 are negative. */
+ALWAYS_INLINE int masked_value(const leat__jpeg_bits *r, unsigned length, unsigned mask) {
+    const unsigned x = (unsigned)(r->bits >> (-length & 63)) & mask;
+    const unsigned negative = (unsigned)((int)(2 * x - mask - 1) >> 31);
+    return (int)(x - (mask & negative));
+}
+
+/* The same for a value of `size` bits that comes next. */
+ALWAYS_INLINE int next_value(const leat__jpeg_bits *r, int size) {
+    return size ? masked_value(r, (unsigned)size, (1u << size) - 1) : 0;
+}
+
+/* A symbol whose code is too long for a look. What is called out of line gets no address of the reader or the flag: they
+ * would have to live in memory then. */
+static __attribute__((noinline)) unsigned find_long(const leat__jpeg_code *code, uint64_t bits) {
+    int length;
+    const int symbol = leat__jpeg_code_long(code, (uint32_t)(bits >> 48), &length);
+    return (unsigned)(length << 8 | symbol);
+}
+
+ALWAYS_INLINE int long_symbol(const leat__jpeg_code *code, leat__jpeg_bits *r, bool *bad) {
+    const unsigned found = find_long(code, r->bits);
+    *bad |= found >> 8 == 0;
+    take(r, found >> 8);
+    return (int)(found & 255);
+}
+
+/* -------------------------------------------------------------------------------------------- blocks */
+
+ALWAYS_INLINE int read_difference(const leat__jpeg_dc_table *dc, leat__jpeg_bits *r, bool *bad) {
+    const uint32_t entry = dc->look[look(r)];
+    if (LEAT_UNLIKELY(!entry)) {
+        const int size = long_symbol(&dc->code, r, bad), value = next_value(r, size);
+        take(r, (unsigned)size);
+        return value;
+    }
+    const int value = masked_value(r, entry & 63, entry >> 16);
+    take_entry(r, entry);
+    return value;
+}
+
+/* Steps return false when the block is complete. */
+ALWAYS_INLINE bool finish(size_t *k, size_t at, bool *bad) {
+    *bad |= at > 63 && at < LEAT_JPEG_BLOCK_END;
+    *k = at % LEAT_JPEG_BLOCK_END;
+    return false;
+}
+
+ALWAYS_INLINE bool long_step(const leat__jpeg_code *code, leat__jpeg_bits *r, size_t *k, int16_t *block,
+                             bool *bad) {
+    const int symbol = long_symbol(code, r, bad), size = symbol & 15, run = symbol >> 4;
+    if (size == 0 && run != 15) return finish(k, *k + LEAT_JPEG_BLOCK_END, bad);
+    const size_t at = *k + (size_t)run + 1;
+    if (block) block[slots[at]] = (int16_t)next_value(r, size);
+    take(r, (unsigned)size);
+    *k = at;
+    return at > 62 ? finish(k, at, bad) : true;
+}
+
+/* Everything is done before the one question whether the block ends, and taken back in the rare case that the entry goes
+ * past its end: nothing that only the end needs is computed on the way. */
+ALWAYS_INLINE bool read_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, size_t *k, int16_t *block,
+                             bool *bad) {
+    const uint64_t entry = ac->pair[look(r)], before = r->bits;
+    if (LEAT_UNLIKELY(!entry)) return long_step(&ac->code, r, k, block, bad);
+    const size_t from = *k, second = from + (uint8_t)(entry >> 16);
+    const int value = masked_value(r, (unsigned)entry & 63, (unsigned)(entry >> 48));
+    take_entry(r, entry);
+    block[slots[from + (uint8_t)(entry >> 8)]] = (int16_t)(entry >> 32);
+    block[slots[second]] = (int16_t)value;
+    *k = second;
+    if (LEAT_LIKELY(second <= 62)) return true;
+    const size_t first = from + (uint8_t)(entry >> 8);
+    if (LEAT_UNLIKELY(first > 62 && first < LEAT_JPEG_BLOCK_END && entry & LEAT_JPEG_TWO)) {
+        r->bits = before; /* the second one is of the next block, and its value went nowhere */
+        r->count += (uint8_t)entry;
+        const unsigned code = ac->code.look[look(r)];
+        take(r, (code >> 8) + (code & 15));
+        return finish(k, first, bad);
+    }
+    return finish(k, second, bad);
+}
+
+/* A difference and one step take at most 27 + 26 bits, two steps 52: a refill gives 56. */
+ALWAYS_INLINE size_t read_block(const leat__jpeg_unit *unit, leat__jpeg_bits *r, int *prediction,
+                                int16_t *block, bool *bad) {
+    size_t k = 0;
+    refill(r);
+    const int dc = *prediction + read_difference(unit->dc, r, bad);
+    *prediction = dc;
+    block[0] = (int16_t)dc;
+    *bad |= dc != (int16_t)dc;
+    if (read_step(unit->ac, r, &k, block, bad)) {
+        do {
+            refill(r);
+        } while (read_step(unit->ac, r, &k, block, bad) && read_step(unit->ac, r, &k, block, bad));
+    }
+    return k;
+}
+
+typedef struct skipped {
+    leat__jpeg_bits reader;
+    bool bad;
+} skipped;
+
+/* One symbol after the other, where an entry of several would go past the block's end. */
+static __attribute__((noinline)) skipped skip_singly(const leat__jpeg_code *code, leat__jpeg_bits r,
+                                                     unsigned k) {
+    bool bad = false;
+    for (;;) {
+        refill(&r);
+        const unsigned entry = code->look[look(&r)];
+        unsigned symbol = entry & 255;
+        if (entry) take(&r, entry >> 8);
+        else symbol = (unsigned)long_symbol(code, &r, &bad);
+        take(&r, symbol & 15);
+        if ((symbol & 15) == 0 && symbol >> 4 != 15) break;
+        k += (symbol >> 4) + 1;
+        if (k > 62) {
+            bad |= k > 63;
+            break;
+        }
+    }
+    return (skipped){r, bad};
+}
+
+ALWAYS_INLINE bool skip_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, size_t *k, bool *bad) {
+    const unsigned entry = ac->skip[look(r)];
+    const size_t at = *k + (entry >> 8);
+    if (LEAT_UNLIKELY(!entry)) return long_step(&ac->code, r, k, NULL, bad);
+    if (LEAT_UNLIKELY(at > 62)) {
+        if (at == 63 || (at >= LEAT_JPEG_BLOCK_END && at < LEAT_JPEG_BLOCK_END + 63)) {
+            take_entry(r, entry);
+            return false;
+        }
+        const skipped rest = skip_singly(&ac->code, *r, *k);
+        *r = rest.reader;
+        *bad |= rest.bad;
+        return false;
+    }
+    take_entry(r, entry);
+    *k = at;
+    return true;
+}
+
+ALWAYS_INLINE void skip_block(const leat__jpeg_unit *unit, leat__jpeg_bits *r, int *prediction, bool *bad) {
+    size_t k = 0;
+    refill(r);
+    const int dc = *prediction + read_difference(unit->dc, r, bad);
+    *prediction = dc;
+    *bad |= dc != (int16_t)dc;
+    if (skip_step(unit->ac, r, &k, bad)) {
+        do {
+            refill(r);
+        } while (skip_step(unit->ac, r, &k, bad) && skip_step(unit->ac, r, &k, bad));
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- runs */
+
+ALWAYS_INLINE int read_run(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last, int from, int to) {
+    leat__jpeg_bits r = scan->reader;
+    const uint8_t *const limit = scan->limit;
+    bool bad = false;
+    int i = from, u = from % scan->n_units;
+    for (; i < to && r.next <= limit; i++) {
+        const leat__jpeg_unit *unit = &scan->unit[u];
+        int *prediction = &scan->prediction[unit->component];
+        if (unit->wanted)
+            last[i] = (uint8_t)read_block(unit, &r, prediction, blocks + 64 * (ptrdiff_t)i, &bad);
+        else skip_block(unit, &r, prediction, &bad);
+        if (++u == scan->n_units) u = 0;
+    }
+    scan->reader = r;
+    scan->bad |= bad;
+    return i;
+}
+
+ALWAYS_INLINE int64_t skip_run(leat__jpeg_scan *scan, int64_t from, int64_t to) {
+    leat__jpeg_bits r = scan->reader;
+    const uint8_t *const limit = scan->limit;
+    bool bad = false;
+    int64_t i = from;
+    int u = (int)(from % scan->n_units);
+    for (; i < to && r.next <= limit; i++) {
+        const leat__jpeg_unit *unit = &scan->unit[u];
+        skip_block(unit, &r, &scan->prediction[unit->component], &bad);
+        if (++u == scan->n_units) u = 0;
+    }
+    scan->reader = r;
+    scan->bad |= bad;
+    return i;
+}
+
+#endif

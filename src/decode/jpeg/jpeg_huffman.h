@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Huffman tables of a JPEG scan, made for speed: nearly every photo brings its own, so they are quick to build, and a
+ * decoder's time goes into looking things up in them, so one look at ten bits gives as much as possible. */
+#ifndef LEAT_DECODE_JPEG_JPEG_HUFFMAN_H
+#define LEAT_DECODE_JPEG_JPEG_HUFFMAN_H
+
+#include "base/macros.h"
+
+#define LEAT_JPEG_LOOK 10
+#define LEAT_JPEG_LOOKS (1 << LEAT_JPEG_LOOK)
+#define LEAT_JPEG_DC_SIZE_MAX 11 /* bits of a difference; the standard's limit for 8-bit samples */
+#define LEAT_JPEG_AC_SIZE_MAX 10
+
+/* A code as the file gives it: how many symbols of each length, and the symbols. */
+typedef struct leat__jpeg_code {
+    uint8_t counts[17]; /* [1] to [16] */
+    uint8_t symbols[256];
+    uint16_t look[LEAT_JPEG_LOOKS]; /* length << 8 | symbol; 0: longer than that, or none */
+    /* For longer ones: of 16 bits, those below end[length] have at most that length. */
+    uint32_t end[17];
+    int32_t offset[17]; /* from the first `length` bits to a place among the symbols */
+} leat__jpeg_code;
+
+typedef struct leat__jpeg_dc_table {
+    leat__jpeg_code code;
+    uint32_t look[LEAT_JPEG_LOOKS]; /* bits of code and value | mask of the value << 16; 0: see code */
+} leat__jpeg_dc_table;
+
+/* What ten bits say about the coefficients that follow. Positions are told as steps from the one before.
+ *
+ *   pair  bits  0-7   length of all this
+ *         bits  8-15  step to a coefficient that lies in the ten bits as a whole
+ *         bits 16-23  step to the next one, of which the code lies there but perhaps not all value bits; 128 more when
+ *                     it is not a coefficient but the end of the block
+ *         bit  24     set when there are two
+ *         bits 32-47  value of the first
+ *         bits 48-63  mask of the second's value bits
+ *         If only one code fits, both steps are its step, and the value is the second's.
+ *   skip  bits  0-7   length of as many coefficients as fit
+ *         bits  8-15  the steps of all of them; 128 more when the block ends
+ *   0: see code. */
+typedef struct leat__jpeg_ac_table {
+    leat__jpeg_code code;
+    bool has_skip;
+    uint64_t pair[LEAT_JPEG_LOOKS];
+    uint16_t skip[LEAT_JPEG_LOOKS];
+} leat__jpeg_ac_table;
+
+#define LEAT_JPEG_BLOCK_END 128
+#define LEAT_JPEG_TWO ((uint64_t)1 << 24)
+
+/* False when the code is none (too many symbols, more codes than bits allow) or has symbols that a regular file does not
+ * need. A table that was built from the same code before is left as it is. */
+bool leat__jpeg_dc_build(leat__jpeg_dc_table *table, const uint8_t counts[17], const uint8_t symbols[256]);
+bool leat__jpeg_ac_build(leat__jpeg_ac_table *table, const uint8_t counts[17], const uint8_t symbols[256]);
+/* Only those who skip need these; an AC table may have them already. */
+void leat__jpeg_ac_build_skip(leat__jpeg_ac_table *table);
+
+/* The symbol that 16 bits begin with, when a look was not enough; *length 0 if there is none. */
+static inline int leat__jpeg_code_long(const leat__jpeg_code *code, uint32_t bits, int *length) {
+    for (int n = LEAT_JPEG_LOOK + 1; n <= 16; n++)
+        if (bits < code->end[n]) {
+            *length = n;
+            return code->symbols[(int32_t)(bits >> (16 - n)) + code->offset[n]];
+        }
+    *length = 0;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The factors of the inverse DCT, for its plain and its vector form: 8192 times sums and differences of cosines. The names
+ * tell the value, as in libjpeg. */
+#ifndef LEAT_DECODE_JPEG_JPEG_IDCT_H
+#define LEAT_DECODE_JPEG_JPEG_IDCT_H
+
+enum {
+    C0_298 = 2446,
+    C0_390 = 3196,
+    C0_541 = 4433,
+    C0_765 = 6270,
+    C0_899 = 7373,
+    C1_175 = 9633,
+    C1_501 = 12299,
+    C1_847 = 15137,
+    C1_961 = 16069,
+    C2_053 = 16819,
+    C2_562 = 20995,
+    C3_072 = 25172
+};
+
+#endif

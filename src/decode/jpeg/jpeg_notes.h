@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is noted about a JPEG while it is decoded: the spots where rows of MCUs begin, and every few MCUs inside of them, so
+ * that a later part of the same picture begins at the nearest one.
+ *
+ *     8 bytes   seal: XXH3-64 of all that follows, with the key of the file as its seed
+ *     2 x 4     MCUs across and down, MCUs from one note of a row to the next, 0
+ *     4 bytes   notes that follow, row by row from the first one on: the last rows may be missing
+ *     4 bytes   0
+ *     10 each   bit of the scan (4), prediction of each component (2 x 3)
+ *
+ * Numbers are in the byte order of the machine. The key is a hash of the whole file, so a block that fits its seal was
+ * made from these very bytes: what it says was true then and is true now. Nothing else in it is believed: sizes are
+ * compared with the file's header, and a spot outside of the scan makes the file libjpeg-turbo's. */
+#ifndef LEAT_DECODE_JPEG_JPEG_NOTES_H
+#define LEAT_DECODE_JPEG_JPEG_NOTES_H
+
+#include "decode/codec.h"
+#include "decode/jpeg/jpeg_head.h"
+#include "decode/jpeg/jpeg_scan.h"
+
+typedef struct leat__jpeg_notes { /* of the picture that is being decoded                     */
+    leat__decode_notes *asked;    /* NULL: nobody wants any                                   */
+    int across, step, per_row;    /* MCUs of a row, from one note to the next; notes of a row */
+    uint32_t n, n_all;            /* that are there, and when all are                         */
+    uint32_t n_before;            /* that were there                                          */
+} leat__jpeg_notes;
+
+/* Looks at what is known, and makes room for the rest. */
+void leat__jpeg_notes_begin(leat__jpeg_notes *notes, const leat__jpeg_head *head, leat__decode_notes *asked);
+/* The MCU of the first note that is missing; INT64_MAX: none is. */
+static inline int64_t leat__jpeg_notes_next(const leat__jpeg_notes *notes) {
+    if (!notes->asked || notes->n == notes->n_all) return INT64_MAX;
+    return (int64_t)(notes->n / (uint32_t)notes->per_row) * notes->across +
+           (int64_t)(notes->n % (uint32_t)notes->per_row) * notes->step;
+}
+void leat__jpeg_notes_add(leat__jpeg_notes *notes, const leat__jpeg_spot *spot);
+/* The nearest note at or before an MCU, and its own MCU; false if none is behind `from`. */
+bool leat__jpeg_notes_find(const leat__jpeg_notes *notes, int64_t mcu, int64_t from, int64_t *at,
+                           leat__jpeg_spot *spot);
+/* Seals what was added. Only if all of the picture that was asked for could be decoded. */
+void leat__jpeg_notes_seal(leat__jpeg_notes *notes);
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the scan to rows: a row of MCUs is decoded into planes of samples when the next output row needs it, then rows are
+ * upsampled and converted one by one.
+ *
+ *     scan -> a few MCUs of coefficients -> IDCT -> planes: the last two rows of MCUs -> one row of RGB
+ *
+ * The planes are rings: sample row y of a component stands at y modulo their height, because upsampling needs a row above
+ * and one below. Everything is made for a part of the picture; the whole picture is the part that leaves out nothing.
+ * Outside of it blocks are only skipped, or where notes tell the way (jpeg_notes.h) not even that, and below it nothing is
+ * read. */
+#include "decode/jpeg/jpeg_own.h"
+
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+#include "base/cpu.h"
+#include "decode/jpeg/jpeg_notes.h"
+
+enum { BLOCKS_AT_ONCE = 48 }; /* 6 KiB of coefficients: they stay in the first cache until the IDCT */
+
+typedef struct plane { /* of one component                                  */
+    uint8_t *samples;  /* of sample first_x in row 0 of the ring            */
+    size_t stride;
+    int row_mask;             /* height of the ring - 1                            */
+    int first_x, n_x;         /* samples that the rows of the part are made from   */
+    int block_x, block_x_end; /* blocks that hold them, and the rows of blocks:  */
+    int block_y, block_y_end;
+    uint8_t *line; /* the same samples in full size; NULL: they have it */
+} plane;
+
+struct leat__jpeg_own {
+    leat__jpeg_dsp dsp;
+    leat__jpeg_head head;
+    int channels;
+    size_t apart; /* 0: channels of a pixel are neighbours             */
+    int n_planes; /* 1 if only luma is wanted                          */
+    leat__box box;
+    int next_row;         /* of the picture                                    */
+    int mcu_row;          /* the next to be decoded                            */
+    int mcu_x, mcu_x_end; /* columns of MCUs that hold anything of the part    */
+    int64_t at;           /* the MCU that the scan is in front of              */
+    leat__jpeg_notes notes;
+    plane plane[3];
+    uint8_t *samples[3]; /* memory of the planes                              */
+    uint8_t *neutral;    /* a line of chroma without colour                   */
+    uint8_t *rgb;        /* a line, for rows of 4 channels                    */
+    uint16_t *scratch;
+    leat__jpeg_quant quant[3];
+    leat__jpeg_dc_table dc[LEAT_JPEG_TABLES];
+    leat__jpeg_ac_table ac[LEAT_JPEG_TABLES];
+    leat__jpeg_scan scan;
+    LEAT_ALIGNED(64) int16_t blocks[64 * (BLOCKS_AT_ONCE + 1)];
+    uint8_t last[BLOCKS_AT_ONCE];
+    leat__jpeg_place places[BLOCKS_AT_ONCE];
+};
+
+leat__jpeg_own *leat__jpeg_own_new(void) {
+    leat__jpeg_own *own = leat__alloc(LEAT_MEM_WORKER, sizeof *own);
+    if (own) leat__jpeg_dsp_init(&own->dsp, leat__cpu_flags());
+    return own;
+}
+
+void leat__jpeg_own_free(leat__jpeg_own *own) {
+    leat__free(own);
+}
+
+/* --------------------------------------------------------------------------------------------- begin */
+
+static bool build_tables(leat__jpeg_own *own) {
+    const leat__jpeg_head *head = &own->head;
+    for (int i = 0; i < LEAT_JPEG_TABLES; i++) {
+        if (head->dc_counts[i] && !leat__jpeg_dc_build(&own->dc[i], head->dc_counts[i], head->dc_symbols[i]))
+            return false;
+        if (head->ac_counts[i] && !leat__jpeg_ac_build(&own->ac[i], head->ac_counts[i], head->ac_symbols[i]))
+            return false;
+    }
+    for (int i = 0; i < head->n_components; i++)
+        for (int y = 0; y < 8; y++)
+            for (int x = 0; x < 8; x++) {
+                const int slot = leat__jpeg_slot(y, x), step = head->component[i].steps[8 * y + x];
+                own->quant[i].step[slot] = (int16_t)step;
+                own->quant[i].most[slot] = (uint16_t)(LEAT_JPEG_COEFFICIENT_MAX / step);
+            }
+    return true;
+}
+
+/* Only who skips needs these. */
+static void build_skip(leat__jpeg_own *own) {
+    for (int i = 0; i < own->head.n_components; i++)
+        leat__jpeg_ac_build_skip(&own->ac[own->head.component[i].ac]);
+}
+
+static void lay_out_units(leat__jpeg_own *own) {
+    leat__jpeg_scan *scan = &own->scan;
+    scan->dsp = &own->dsp;
+    scan->restart_interval = own->head.restart_interval;
+    scan->n_units = 0;
+    for (int i = 0; i < own->head.n_components; i++) {
+        const leat__jpeg_component *c = &own->head.component[i];
+        for (int k = 0; k < c->h * c->v; k++)
+            scan->unit[scan->n_units++] = (leat__jpeg_unit){
+                .component = i, .wanted = i < own->n_planes, .dc = &own->dc[c->dc], .ac = &own->ac[c->ac]};
+    }
+}
+
+static size_t line_bytes(size_t n) {
+    return LEAT_ALIGN_UP(n, (size_t)LEAT_JPEG_PAD) + 2 * LEAT_JPEG_PAD;
+}
+
+/* For the whole picture, whatever part of it will be asked for: a worker's memory then does not depend on the draw. */
+static bool take_memory(leat__jpeg_own *own, leat__arena *arena) {
+    const leat__jpeg_head *head = &own->head;
+    const size_t across = (size_t)head->mcus_across * 8;
+    size_t bytes = 0, at[6], n = 0;
+    for (int i = 0; i < own->n_planes; i++) {
+        const leat__jpeg_component *c = &head->component[i];
+        at[n++] = bytes;
+        bytes += line_bytes(across * (size_t)c->h) * (size_t)(16 * c->v) + LEAT_JPEG_PAD;
+    }
+    const size_t line = line_bytes(across * (size_t)head->h_max);
+    const size_t lines_at = bytes, n_lines = 2 + 3; /* chroma, RGB */
+    bytes += line * n_lines;
+    const size_t scratch_at = bytes;
+    bytes += line * sizeof(uint16_t);
+    uint8_t *memory = leat__arena_alloc(arena, bytes);
+    if (!memory) return false;
+    for (int i = 0; i < own->n_planes; i++) own->samples[i] = memory + at[i] + LEAT_JPEG_PAD;
+    uint8_t *lines = memory + lines_at;
+    const bool halved = head->h_max > 1 || head->v_max > 1;
+    memset(own->plane, 0, sizeof own->plane);
+    for (int i = 1; i < own->n_planes; i++)
+        own->plane[i].line = halved ? lines + (size_t)(i - 1) * line + LEAT_JPEG_PAD : NULL;
+    own->neutral = lines;
+    if (head->n_components == 1) memset(own->neutral, 128, line);
+    own->rgb = lines + 2 * line;
+    own->scratch = (uint16_t *)(void *)(memory + scratch_at);
+    return true;
+}
+
+bool leat__jpeg_own_begin(leat__jpeg_own *own, const struct jpeg_decompress_struct *jpeg,
+                          leat__decode_job *job, int channels) {
+    if (leat__jpeg_head_read(&own->head, jpeg)) return false;
+    own->channels = channels;
+    own->apart = 0;
+    own->n_planes = channels == 1 ? 1 : own->head.n_components;
+    if (!build_tables(own) || !take_memory(own, job->arena)) return false;
+    lay_out_units(own);
+    if (own->n_planes < own->head.n_components) build_skip(own);
+    leat__jpeg_notes_begin(&own->notes, &own->head, job->options.notes);
+    own->scan.tracked = own->notes.asked != NULL;
+    leat__jpeg_scan_begin(&own->scan, own->head.scan, own->head.end);
+    own->at = 0;
+    memset(own->blocks, 0, sizeof own->blocks); /* the picture before may have ended anywhere */
+    own->mcu_row = 0;
+    leat__jpeg_own_region(own, &(leat__box){0, 0, own->head.width, own->head.height});
+    return true;
+}
+
+/* Samples [*first, *end) of n that pixels [from, to) are made from, with a neighbour where the size is doubled. */
+static void reach(int from, int to, bool doubled, int n, int *first, int *end) {
+    *first = doubled ? LEAT_MAX(from - 1, 0) / 2 : from;
+    *end = LEAT_MIN(doubled ? to / 2 + 1 : to, n);
+}
+
+void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box) {
+    const leat__jpeg_head *head = &own->head;
+    own->box = *box;
+    own->next_row = box->y;
+    own->mcu_x = head->mcus_across;
+    own->mcu_x_end = 0;
+    for (int i = 0; i < own->n_planes; i++) {
+        const leat__jpeg_component *c = &head->component[i];
+        plane *p = &own->plane[i];
+        int y, x_end, y_end;
+        reach(box->x, box->x + box->width, c->h < head->h_max, c->width, &p->first_x, &x_end);
+        reach(box->y, box->y + box->height, c->v < head->v_max, c->height, &y, &y_end);
+        p->n_x = x_end - p->first_x;
+        p->block_x = p->first_x / 8;
+        p->block_x_end = (x_end + 7) / 8;
+        p->block_y = y / 8;
+        p->block_y_end = (y_end + 7) / 8;
+        p->stride = line_bytes((size_t)(p->block_x_end - p->block_x) * 8) - LEAT_JPEG_PAD;
+        p->row_mask = 16 * c->v - 1;
+        p->samples = own->samples[i] + p->first_x % 8;
+        own->mcu_x = LEAT_MIN(own->mcu_x, p->block_x / c->h);
+        own->mcu_x_end = LEAT_MAX(own->mcu_x_end, (p->block_x_end + c->h - 1) / c->h);
+    }
+}
+
+void leat__jpeg_own_planes(leat__jpeg_own *own, size_t apart) {
+    own->apart = apart;
+}
+
+/* ---------------------------------------------------------------------------------------------- MCUs */
+
+/* Where the blocks of n MCUs from column mcu_x on go. */
+static void find_places(leat__jpeg_own *own, int mcu_x, int n) {
+    const int n_units = own->scan.n_units;
+    for (int i = 0, u = 0; i < own->head.n_components; i++) {
+        const leat__jpeg_component *c = &own->head.component[i];
+        const plane *p = &own->plane[i];
+        for (int k = 0; k < c->h * c->v; k++, u++) {
+            const int y = own->mcu_row * c->v + k / c->h, x = mcu_x * c->h + k % c->h - p->block_x;
+            const int width = p->block_x_end - p->block_x;
+            const bool wanted = i < own->n_planes && y >= p->block_y && y < p->block_y_end;
+            /* MCUs [from, to) have this block inside of the part. */
+            const int from = wanted ? LEAT_CLAMP((c->h - 1 - x) / c->h, 0, n) : n;
+            const int to = LEAT_CLAMP((width - x + c->h - 1) / c->h, from, n);
+            leat__jpeg_place *place = own->places + u;
+            const uint8_t *last = own->last + u;
+            for (int m = 0; m < from; m++) place[m * n_units].dst = NULL;
+            for (int m = to; m < n; m++) place[m * n_units].dst = NULL;
+            if (from == to) continue;
+            uint8_t *dst =
+                own->samples[i] + (size_t)(8 * y & p->row_mask) * p->stride + 8 * (x + from * c->h);
+            for (int m = from; m < to; m++, dst += 8 * c->h)
+                place[m * n_units] = (leat__jpeg_place){
+                    .dst = dst, .stride = p->stride, .quant = &own->quant[i], .last = last[m * n_units]};
+        }
+    }
+}
+
+/* The first row of MCUs that holds anything of the part. */
+static int first_mcu_row(const leat__jpeg_own *own) {
+    int row = own->head.mcus_down;
+    for (int i = 0; i < own->n_planes; i++)
+        row = LEAT_MIN(row, own->plane[i].block_y / own->head.component[i].v);
+    return row;
+}
+
+/* At this MCU, and at all others up to the next one that is to be noted, the scan has been in good order. */
+static void note_spot(leat__jpeg_own *own) {
+    leat__jpeg_spot spot;
+    if (own->at != leat__jpeg_notes_next(&own->notes)) return;
+    if (leat__jpeg_scan_spot(&own->scan, &spot)) leat__jpeg_notes_add(&own->notes, &spot);
+    else own->notes.asked = NULL;
+}
+
+/* MCUs from here on up to `to`, or to the next one that is to be noted. */
+static int64_t stretch(const leat__jpeg_own *own, int64_t to) {
+    return LEAT_MIN(to, leat__jpeg_notes_next(&own->notes)) - own->at;
+}
+
+/* To MCU x of the next row, by the nearest note if there is one between here and there; or to a note a few MCUs before it,
+ * because reading them for nothing takes less time than tables for skipping. */
+static bool skip_to(leat__jpeg_own *own, int x) {
+    enum { FEW = 8 };
+    const int64_t row = (int64_t)own->mcu_row * own->head.mcus_across, mcu = row + x;
+    leat__jpeg_spot spot;
+    int64_t at;
+    if (leat__jpeg_notes_find(&own->notes, mcu, own->at, &at, &spot)) {
+        if (!leat__jpeg_scan_go(&own->scan, &spot)) return false;
+        own->at = at;
+        if (at >= row && mcu - at < FEW) return true;
+    }
+    for (note_spot(own); own->at < mcu; note_spot(own)) {
+        const int64_t n = stretch(own, mcu);
+        build_skip(own);
+        if (!leat__jpeg_scan_skip(&own->scan, n)) return false;
+        own->at += n;
+    }
+    return true;
+}
+
+static bool read_mcu_row(leat__jpeg_own *own) {
+    leat__jpeg_scan *scan = &own->scan;
+    const int at_once = BLOCKS_AT_ONCE / scan->n_units;
+    own->mcu_row = LEAT_MAX(own->mcu_row, first_mcu_row(own));
+    /* What is right of the part in the row before is skipped now, when it must be. */
+    if (!skip_to(own, own->mcu_x)) return false;
+    for (int m = (int)(own->at - (int64_t)own->mcu_row * own->head.mcus_across); m < own->mcu_x_end;) {
+        const int n = (int)stretch(own, own->at + LEAT_MIN(at_once, own->mcu_x_end - m));
+        if (!leat__jpeg_scan_read(scan, own->blocks, own->last, n)) return false;
+        own->at += n;
+        note_spot(own);
+        find_places(own, m, n);
+        if (!own->dsp.idct(own->blocks, own->places, n * scan->n_units)) return false;
+        m += n;
+    }
+    own->mcu_row++;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static const uint8_t *sample_row(const plane *p, int y) {
+    return p->samples + (size_t)(y & p->row_mask) * p->stride;
+}
+
+/* The row of samples nearest to row y of the picture, and the next nearest: above for the upper of two rows, below for
+ * the lower. */
+static int near_row(int y, bool doubled) {
+    return doubled ? y / 2 : y;
+}
+static int far_row(int y, bool doubled, int height) {
+    if (!doubled) return y;
+    return y % 2 ? LEAT_MIN(y / 2 + 1, height - 1) : LEAT_MAX(y / 2 - 1, 0);
+}
+
+static bool is_row_there(const leat__jpeg_own *own, int y) {
+    for (int i = 0; i < own->n_planes; i++) {
+        const leat__jpeg_component *c = &own->head.component[i];
+        const bool doubled = c->v < own->head.v_max;
+        const int lowest = LEAT_MAX(near_row(y, doubled), far_row(y, doubled, c->height));
+        if (lowest >= own->mcu_row * c->v * 8) return false;
+    }
+    return true;
+}
+
+/* Samples of a component for every pixel of row y of the part. */
+static const uint8_t *full_size(const leat__jpeg_own *own, int i, int y) {
+    const leat__jpeg_component *c = &own->head.component[i];
+    const plane *p = &own->plane[i];
+    const bool doubled_x = c->h < own->head.h_max, doubled_y = c->v < own->head.v_max;
+    const uint8_t *near = sample_row(p, near_row(y, doubled_y));
+    if (!doubled_x && !doubled_y) return near;
+    const uint8_t *far = sample_row(p, far_row(y, doubled_y, c->height));
+    const size_t n = (size_t)p->n_x;
+    if (!doubled_x) {
+        own->dsp.up_h1v2(p->line, near, far, n, y % 2 ? 2 : 1);
+        return p->line;
+    }
+    if (c->width <= 2) /* too narrow for libjpeg's filter */
+        for (size_t k = 0; k < n; k++) p->line[2 * k] = p->line[2 * k + 1] = near[k];
+    else if (doubled_y) own->dsp.up_h2v2(p->line, near, far, n, own->scratch);
+    else own->dsp.up_h2v1(p->line, near, n);
+    return p->line + (own->box.x - 2 * p->first_x);
+}
+
+static void write_row(leat__jpeg_own *own, uint8_t *dst, int y) {
+    const size_t n = (size_t)own->box.width;
+    const uint8_t *luma = full_size(own, 0, y), *cb = own->neutral, *cr = own->neutral;
+    if (own->channels == 1) {
+        memcpy(dst, luma, n);
+        return;
+    }
+    if (own->n_planes == 3) {
+        cb = full_size(own, 1, y);
+        cr = full_size(own, 2, y);
+    }
+    if (own->apart) {
+        own->dsp.rgb_planes(dst, own->apart, luma, cb, cr, n);
+        return;
+    }
+    own->dsp.rgb(own->channels == 3 ? dst : own->rgb, luma, cb, cr, n);
+    if (own->channels == 4) leat__channels_convert(dst, 4, own->rgb, 3, n);
+}
+
+bool leat__jpeg_own_rows(leat__jpeg_own *own, uint8_t *dst, ptrdiff_t stride, int n_rows, int *done) {
+    for (*done = 0; *done < n_rows; (*done)++) {
+        while (!is_row_there(own, own->next_row))
+            if (!read_mcu_row(own)) return false;
+        write_row(own, dst + *done * stride, own->next_row++);
+    }
+    return true;
+}
+
+void leat__jpeg_own_seal(leat__jpeg_own *own) {
+    leat__jpeg_notes_seal(&own->notes);
+}
+
+bool leat__jpeg_own_ends(const leat__jpeg_own *own) {
+    return leat__jpeg_scan_ends(&own->scan);
+}

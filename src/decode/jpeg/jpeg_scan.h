@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entropy-coded part of a sequential JPEG: bytes to coefficients, or past them.
+ *
+ *     file -> [unstuff] -> window -> [bit reader] -> blocks of coefficients
+ *
+ * The window holds some KiB of the scan without its stuffed zeros. A block is begun only where all the bits that it can
+ * possibly take lie in the window, or in zeros behind the scan's end; one comparison a block keeps the reader inside.
+ * Whatever is not as it should be makes a call return false: the caller then gives the whole file to libjpeg-turbo, which
+ * says what is wrong with it, or that nothing is.
+ *
+ * A place in the scan can be noted and gone to later: its bit in the file and the predictions there are all that reading
+ * on takes. */
+#ifndef LEAT_DECODE_JPEG_JPEG_SCAN_H
+#define LEAT_DECODE_JPEG_JPEG_SCAN_H
+
+#include "decode/jpeg/jpeg_dsp.h"
+#include "decode/jpeg/jpeg_huffman.h"
+
+#define LEAT_JPEG_WINDOW 16384
+#define LEAT_JPEG_UNITS_MAX 6 /* blocks of an MCU: 2x2 of luma and two of chroma */
+/* The longest block: a difference (16 and 11 bits) and 63 coefficients (16 and 10) are 209 bytes; the reader loads 8
+ * bytes at a time and may have loaded as many before. */
+#define LEAT_JPEG_BLOCK_BYTES 256
+#define LEAT_JPEG_HISTORY 8 /* bytes in front of the reader that stay in the window: it holds bits of them */
+
+typedef struct leat__jpeg_bits {
+    uint64_t bits;  /* the next ones, from the top                              */
+    unsigned count; /* that are surely there                                    */
+    const uint8_t *next;
+} leat__jpeg_bits;
+
+typedef struct leat__jpeg_spot { /* where an MCU begins                                         */
+    uint32_t bit;                /* from the first byte of the scan on, stuffed zeros included  */
+    int16_t prediction[3];
+} leat__jpeg_spot;
+
+typedef struct leat__jpeg_unit { /* one block of an MCU */
+    int component;
+    bool wanted; /* false: its coefficients are not looked at */
+    const leat__jpeg_dc_table *dc;
+    const leat__jpeg_ac_table *ac;
+} leat__jpeg_unit;
+
+typedef struct leat__jpeg_scan {
+    /* set by the caller */
+    const leat__jpeg_dsp *dsp;
+    int n_units;
+    leat__jpeg_unit unit[LEAT_JPEG_UNITS_MAX];
+    int restart_interval; /* in MCUs, 0 = none */
+    bool tracked;         /* spots are asked for; not with restarts */
+    /* its own */
+    const uint8_t *src, *src_end; /* what was not unstuffed yet                       */
+    leat__jpeg_bits reader;
+    const uint8_t *end;   /* of what is in the window                                 */
+    const uint8_t *limit; /* no block begins with the reader behind it                */
+    bool final;           /* the window ends where a marker is                        */
+    bool bad;
+    int to_restart, next_restart;
+    int prediction[3];
+    /* tracked: a byte in the window that is not behind the reader, and where it stands in the scan */
+    const uint8_t *mark;
+    uint64_t mark_at;
+    const uint8_t *first; /* of the scan */
+    LEAT_ALIGNED(64) uint8_t window[LEAT_JPEG_WINDOW + LEAT_JPEG_BLOCK_BYTES + LEAT_JPEG_PAD];
+} leat__jpeg_scan;
+
+/* From the first byte after the scan's header. */
+void leat__jpeg_scan_begin(leat__jpeg_scan *scan, const uint8_t *src, const uint8_t *end);
+/* The coefficients of n_mcus MCUs, in the order of leat__jpeg_slot, into blocks that are zero and have room for 64
+ * values more; last[i] is the last position that block i uses. */
+bool leat__jpeg_scan_read(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last, int n_mcus);
+/* Goes past so many, after which there must be more. The AC tables must have their part for skipping. Restart markers are
+ * places to jump to: what lies between them is not looked at. */
+bool leat__jpeg_scan_skip(leat__jpeg_scan *scan, int64_t n_mcus);
+/* tracked: the spot where the next MCU begins; false if it is too far in. */
+bool leat__jpeg_scan_spot(leat__jpeg_scan *scan, leat__jpeg_spot *out);
+/* tracked: goes there, ahead. Any spot is safe, only a right one is of use. */
+bool leat__jpeg_scan_go(leat__jpeg_scan *scan, const leat__jpeg_spot *spot);
+/* After the last MCU: the next marker is the one that ends the file. */
+bool leat__jpeg_scan_ends(const leat__jpeg_scan *scan);
+
+#endif

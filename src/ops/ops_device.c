@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* on_device: what comes behind it is drawn here and done elsewhere. */
+#include <stdio.h>
+
+#include "ops/ops_args.h"
+#include "plan/planner.h"
+#include "sample/device.h"
+#include "sample/run.h"
+
+#define NAME "drawn"
+
+/* What a device can do, and how many numbers that takes; 0: as its kind says. */
+static const struct {
+    const char *name;
+    int numbers;
+} known[] = {
+    {"random_flip_left_right", 0},
+    {"random_flip_up_down", 0},
+    {"random_flip", 0},
+    {"random_rotation", 0},
+    {"random_zoom", 0},
+    {"random_translation", 0},
+    {"random_shear", 0},
+    {"random_perspective", 0},
+    {"affine", 0},
+    {"random_brightness", 1},
+    {"adjust_brightness", 1},
+    {"random_contrast", 1},
+    {"adjust_contrast", 1},
+    {"random_saturation", 1},
+    {"adjust_saturation", 1},
+    {"random_hue", 1},
+    {"adjust_hue", 1},
+    {"color_jitter", 5},
+    {"normalize", 0},
+    {"rescale", 0},
+    {"cast", 0},
+};
+
+static int find_known(const char *name) {
+    for (size_t i = 0; i < LEAT_COUNT(known); i++)
+        if (strcmp(known[i].name, name) == 0) return (int)i;
+    return -1;
+}
+
+int leat__device_check(const leat__planner *planner, const leat__use *use, int at, leat_error *err) {
+    const char *field = planner->field[at].info.name;
+    if (find_known(use->op->name) < 0)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "field %s is on the device, which cannot do this: write it before on_device",
+                               field);
+    if (strcmp(use->op->name, "cast") == 0 && leat__use_arg(use, "dtype")->i != LEAT_DTYPE_F32)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "the device works in f32: write this before on_device, or convert there");
+    if (strcmp(use->op->name, "affine") == 0 && leat__use_arg(use, "order")->i == 2)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "the device has no splines: take order=1, or write this before on_device");
+    return 0;
+}
+
+int leat__device_add(leat__planner *planner, const leat__use *use, int at, const leat__device_part *part,
+                     leat_error *err) {
+    leat__plan_field *field = &planner->field[at];
+    leat__device_plan *device = field->device;
+    if (device->n_parts == LEAT_DEVICE_PARTS)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d operations on the device",
+                               LEAT_DEVICE_PARTS);
+    leat__device_part *added = &device->part[device->n_parts++];
+    *added = *part;
+    added->dtype = field->info.dtype;
+    switch (part->kind) {
+    case LEAT_DEVICE_IS_FLIP: added->numbers = LEAT_DEVICE_FLIP; break;
+    case LEAT_DEVICE_IS_WARP:
+        added->numbers = LEAT_DEVICE_WARP;
+        if (part->as.warp.order > 0) field->info.dtype = LEAT_DTYPE_F32;
+        break;
+    default:
+        added->numbers = known[find_known(use->op->name)].numbers;
+        if (!added->numbers) {
+            added->kind = LEAT_DEVICE_IS_AFFINE;
+            added->numbers = LEAT_DEVICE_AFFINE * part->as.point.n_points;
+        }
+        field->info.dtype = part->as.point.dtype;
+    }
+    device->n_numbers += added->numbers;
+    planner->field[device->numbers].info.shape[0] = device->n_numbers;
+    return 0;
+}
+
+int leat__device_settle(leat__planner *planner, leat_error *err) {
+    for (int i = 0; i < planner->n_fields; i++) {
+        leat__plan_field *field = &planner->field[i];
+        if (!field->device) continue;
+        if (field->nchw)
+            return leat__fail(
+                err, LEAT_ERR_UNSUPPORTED,
+                "on_device: field %s is sent with channels last: leave layout=nchw out, the device "
+                "changes the layout",
+                field->info.name);
+        field->info = field->device->sent;
+    }
+    return 0;
+}
+
+static int plan_on_device(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    if (planner->batched)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "works on single samples: write it before batch");
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_U8, &at, err));
+    leat__plan_field *field = &planner->field[at];
+    if (field->masks || field->trail)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "masks, boxes and keypoints cannot follow to the device: leave on_device out");
+    for (int i = 0; i < planner->n_fields; i++)
+        if (planner->live[i] && strcmp(planner->field[i].info.name, NAME) == 0)
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field " NAME " already");
+    if (planner->n_fields == LEAT_VALUES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
+    leat__plan_close_pass(planner, at);
+    const int numbers = planner->n_fields++;
+    leat__device_plan *device = leat__arena_alloc(&planner->plan->memory, sizeof *device);
+    if (!device) return leat__fail_memory(err, sizeof *device, "a plan");
+    *device = (leat__device_plan){.picture = at, .numbers = numbers, .sent = field->info};
+    planner->field[numbers] = (leat__plan_field){.info = {.dtype = LEAT_DTYPE_F32, .ndim = 1}, .pass = -1};
+    snprintf(planner->field[numbers].info.name, sizeof planner->field[numbers].info.name, NAME);
+    planner->live[numbers] = true;
+    planner->plan->n_values = planner->n_fields;
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_DRAW, LEAT_STAGE_TRANSFORM, numbers, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    step->as.device = field->device = device;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- one sample */
+
+const leat__op leat__ops_device[] = {
+    {.name = "on_device",
+     .kind = LEAT_OP_BATCH, /* it draws nothing and does not count among the operations that do */
+     .help = "What follows for the picture is drawn but not done: the u8 picture goes out with a field "
+             "`drawn` that "
+             "tells another device what to do.",
+     .like = "",
+     .plan = plan_on_device,
+     .arg = {LEAT_ARG_FIELD_NAMED}},
+    {0},
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations on labels and on groups of samples: one_hot, mixup, cutmix. */
+#include <stdio.h>
+
+#include "ops/ops_args.h"
+#include "plan/planner.h"
+
+/* -------------------------------------------------------------------------------------------- one_hot */
+
+static bool is_whole(int dtype) {
+    return dtype <= LEAT_DTYPE_I64 || dtype == LEAT_DTYPE_BOOL;
+}
+
+static int plan_one_hot(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    LEAT_TRY(leat__plan_field_find(planner, use, "field", &at, err));
+    leat_field *info = &planner->field[at].info;
+    const double smoothing = leat__use_arg(use, "smoothing")->x;
+    int64_t classes = leat__use_arg(use, "classes")->i;
+    if (!is_whole(info->dtype))
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s: a label is a whole number",
+                               info->name, leat_dtype_name(info->dtype));
+    if (info->ragged || info->ndim > 1 || (info->ndim == 1 && info->shape[0] > 1))
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s holds more than one number a sample",
+                               info->name);
+    if (classes == 0) classes = LEAT_MIN(planner->field[at].classes, INT32_MAX);
+    if (classes == 0) classes = (int64_t)planner->plan->source->n_classes;
+    if (classes == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "how many classes there are is not known here: write one_hot %s N",
+                               info->name);
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_ONE_HOT, LEAT_STAGE_TRANSFORM, at, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    /* As Keras smooths: y * (1 - s) + s / n, in f32. */
+    const float kept = (float)(1 - smoothing), spread = (float)smoothing / (float)classes;
+    step->as.one_hot.n = (int)classes;
+    step->as.one_hot.on = (float)leat__use_arg(use, "on")->x * kept + spread;
+    step->as.one_hot.off = (float)leat__use_arg(use, "off")->x * kept + spread;
+    info->dtype = LEAT_DTYPE_F32;
+    info->ndim = 1;
+    info->shape[0] = classes;
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------------- groups */
+
+/* The largest group not above the one asked for that divides the batch. */
+static int fitting_group(int batch, int group) {
+    while (batch % group) group--;
+    return group;
+}
+
+static int find_labels(leat__planner *planner, const leat__use *use, int *at, leat_error *err) {
+    *at = -1;
+    if (strcmp(leat__use_arg(use, "labels")->text, "none") == 0) return 0;
+    const int rc = leat__plan_field_find(planner, use, "labels", at, err);
+    if (rc == LEAT_ERR_NOT_FOUND && !leat__use_arg(use, "labels")->given)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_NOT_FOUND,
+            "there is no field 'label' whose values could be mixed too: name it (labels=NAME), or "
+            "write labels=none");
+    LEAT_TRY(rc);
+    const leat_field *info = &planner->field[*at].info;
+    char classes[24] = "N";
+    if (planner->plan->source->n_classes)
+        snprintf(classes, sizeof classes, "%zu", planner->plan->source->n_classes);
+    if (is_whole(info->dtype))
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "field %s holds %s, which cannot be mixed: write one_hot %s %s before batch",
+                               info->name, leat_dtype_name(info->dtype), info->name, classes);
+    if (info->dtype != LEAT_DTYPE_F32 || info->ragged)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_TYPE,
+            "field %s holds %s%s: labels that are mixed are f32: write cast %s f32 before batch", info->name,
+            leat_dtype_name(info->dtype), info->ragged ? " of any length" : "", info->name);
+    return 0;
+}
+
+static int plan_group(leat__planner *planner, const leat__use *use, bool cutmix, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    const int group = (int)leat__use_arg(use, "group")->i;
+    leat__group_op op = {.op = {.name = use->op->name, .number = use->number},
+                         .use = use,
+                         .cutmix = cutmix,
+                         .alpha = leat__use_arg(use, "alpha")->x,
+                         .probability = leat__use_arg(use, "p")->x};
+    if (!planner->batched)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "works on samples of a batch: write it after batch");
+    LEAT_TRY(leat__plan_field_find(planner, use, "field", &op.image, err));
+    const leat_field *info = &planner->field[op.image].info;
+    if (!leat__mix_knows(info->dtype) || info->ragged)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "mixes pictures of u8, f16, bf16 or f32, field %s holds %s%s", info->name,
+                               leat_dtype_name(info->dtype), info->ragged ? " of any length" : "");
+    LEAT_TRY(find_labels(planner, use, &op.labels, err));
+    if (op.labels == op.image)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "field %s cannot be the picture and its label",
+                               info->name);
+    if (!(op.alpha > 0)) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "alpha must be above 0");
+    const int fitting = fitting_group(plan->batch, group);
+    if (fitting < 2)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "a batch of %d cannot be cut into groups of %d or fewer: write batch %d",
+                               plan->batch, group, (plan->batch + group - 1) / group * group);
+    if (plan->batch % group)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            "a batch of %d is no whole number of groups of %d: write group=%d, or batch %d", plan->batch,
+            group, fitting, (plan->batch + group - 1) / group * group);
+    if (plan->group && plan->group != group)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "an operation before it has groups of %d: write group=%d here too",
+                               plan->group, plan->group);
+    if (plan->n_group_ops == LEAT_GROUP_OPS_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d operations on groups",
+                               LEAT_GROUP_OPS_MAX);
+    plan->group = group;
+    plan->group_op[plan->n_group_ops++] = op;
+    return 0;
+}
+
+static int plan_mixup(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return plan_group(planner, use, false, err);
+}
+
+static int plan_cutmix(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return plan_group(planner, use, true, err);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+#define GROUP_ARGS(alpha_)                                                                 \
+    {.name = "alpha",                                                                      \
+     .kind = LEAT_ARG_NUMBER,                                                              \
+     .fallback = alpha_,                                                                   \
+     .max = 1e6,                                                                           \
+     .help = "of Beta(alpha, alpha), from which the own share is drawn"},                  \
+        {.name = "group",                                                                  \
+         .kind = LEAT_ARG_INT,                                                             \
+         .fallback = "16",                                                                 \
+         .min = 2,                                                                         \
+         .max = 65536,                                                                     \
+         .named = true,                                                                    \
+         .help = "samples among which partners are taken; the batch is a multiple of it"}, \
+        {.name = "p",                                                                      \
+         .kind = LEAT_ARG_NUMBER,                                                          \
+         .fallback = "1",                                                                  \
+         .max = 1,                                                                         \
+         .named = true,                                                                    \
+         .help = "how likely"},                                                            \
+        {.name = "labels",                                                                 \
+         .kind = LEAT_ARG_FIELD,                                                           \
+         .fallback = "label",                                                              \
+         .named = true,                                                                    \
+         .help = "f32 labels that are mixed with the same shares; none: there are none"},  \
+        LEAT_ARG_FIELD_NAMED
+
+static int output_of(const leat__plan *plan, int value) {
+    for (int i = 0; i < plan->n_outputs; i++)
+        if (plan->output[i].value == value) return i;
+    return -1;
+}
+
+static int resolve_mix(leat__planner *planner, leat__group_op *op, leat_error *err) {
+    const leat__plan *plan = planner->plan;
+    const bool nchw = planner->field[op->image].nchw;
+    op->image = output_of(plan, op->image);
+    if (op->labels >= 0) op->labels = output_of(plan, op->labels);
+    const leat_field *field = &plan->output[op->image].field;
+    if (plan->output[op->image].padded || (op->labels >= 0 && plan->output[op->labels].padded))
+        return leat__plan_fail(op->use, err, LEAT_ERR_SHAPE,
+                               "samples of differing sizes cannot be mixed: resize them, and write batch");
+    if (field->ndim != 2 && field->ndim != 3)
+        return leat__plan_fail(op->use, err, LEAT_ERR_SHAPE,
+                               "field %s has %d axes, a picture has (height, width, channels)", field->name,
+                               field->ndim);
+    const int64_t *s = field->shape;
+    op->shape = (leat__mix_shape){.dtype = field->dtype,
+                                  .height = (int)s[nchw ? 1 : 0],
+                                  .width = (int)s[nchw ? 2 : 1],
+                                  .channels = field->ndim == 2 ? 1 : (int)s[nchw ? 0 : 2],
+                                  .nchw = nchw};
+    op->n_values = plan->output[op->image].stride / plan->output[op->image].item;
+    if (op->labels >= 0) op->n_labels = plan->output[op->labels].stride / sizeof(float);
+    return 0;
+}
+
+int leat__group_resolve(leat__planner *planner, leat_error *err) {
+    for (int i = 0; i < planner->plan->n_group_ops; i++)
+        LEAT_TRY(resolve_mix(planner, &planner->plan->group_op[i], err));
+    return 0;
+}
+
+const leat__op leat__ops_mix[] = {
+    {.name = "one_hot",
+     .kind = LEAT_OP_SAMPLE,
+     .help =
+         "A label to f32 numbers, one for each class: 1 for its own, 0 for the others; smoothed if asked.",
+     .like = "tf.one_hot, keras.ops.one_hot, keras.utils.to_categorical, "
+             "keras.layers.CategoryEncoding(output_mode=\"one_hot\"), "
+             "keras.losses.CategoricalCrossentropy(label_smoothing)",
+     .plan = plan_one_hot,
+     .arg = {LEAT_ARG_FIELD_OR("label"),
+             {.name = "classes",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1 << 24,
+              .help = "how many; 0: as many as the source knows"},
+             {.name = "smoothing",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "0",
+              .max = 1,
+              .named = true,
+              .help = "share that is spread over all classes"},
+             {.name = "off",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "0",
+              .named = true,
+              .help = "for other classes"},
+             {.name = "on",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "1",
+              .named = true,
+              .help = "for its own class"}}},
+    {.name = "mixup",
+     .kind = LEAT_OP_BATCH,
+     .help = "Blends each sample of a batch with the next one of its group, labels too.",
+     .like = "keras.layers.MixUp, torchvision MixUp",
+     .random = true,
+     .plan = plan_mixup,
+     .arg = {GROUP_ARGS("0.2")}},
+    {.name = "cutmix",
+     .kind = LEAT_OP_BATCH,
+     .help = "Pastes a box of the next sample of the group into each sample of a batch; labels are mixed by "
+             "area.",
+     .like = "keras.layers.CutMix, torchvision CutMix",
+     .random = true,
+     .plan = plan_cutmix,
+     .arg = {GROUP_ARGS("1")}},
+    {0},
+};

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order and settings: their rows of the table and what they add to the plan. */
+#include <stdio.h>
+
+#include "ops/ops_args.h"
+#include "plan/planner.h"
+
+/* Streams cannot be shuffled as a whole; this many records at a time are, unless the text says otherwise. */
+enum { STREAM_WINDOW = 4096 };
+
+/* Blocks are of samples that lie one behind the other, so they must come the same way in every epoch. */
+static int check_blocks(const leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__plan *plan = planner->plan;
+    if (leat__use_arg(use, "window")->i)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "window and block are two ways to shuffle: write one of them");
+    if (leat__plan_streams(plan))
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "streams such as compressed files are read from their beginning, so their "
+                               "blocks cannot be: write window=");
+    if (leat__order_length(&plan->order) == LEAT_ENDLESS)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_SYNTAX,
+            "what has no end cannot be cut into blocks and shuffled: write shuffle before repeat");
+    for (int i = 0; i < plan->order.n_verbs; i++)
+        if (!leat__order_fixed(&plan->order.verb[i]))
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "what was shuffled before does not lie in blocks any more: write this one "
+                                   "first");
+    return 0;
+}
+
+static uint64_t source_bytes(const void *user, uint64_t sample) {
+    return leat__source_size(user, sample);
+}
+
+static int add_blocks(leat__planner *planner, const leat__use *use, leat__order_verb verb, leat_error *err) {
+    leat__order *order = &planner->plan->order;
+    LEAT_TRY(check_blocks(planner, use, err));
+    if (leat__source_size(planner->plan->source, 0) > 0) {
+        order->bytes = source_bytes;
+        order->bytes_user = planner->plan->source;
+    }
+    LEAT_TRY(leat__blocks_new(&verb.blocks, (uint64_t)leat__use_arg(use, "block")->i,
+                              (uint64_t)leat__use_arg(use, "group")->i, err));
+    LEAT_TRY(
+        leat__order_insert(order, order->n_verbs, verb, err)); /* which owns the blocks whatever happens */
+    leat__order_set_source(order, order->length[0]);
+    return 0;
+}
+
+static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error *err) {
+    leat__order_verb verb = {
+        .kind = LEAT_ORDER_SHUFFLE,
+        .window = (uint64_t)leat__use_arg(use, "window")->i,
+        .seed = leat__plan_seed(planner, use),
+        .op = use->number,
+        .reshuffle = leat__use_arg(use, "reshuffle")->i != 0,
+    };
+    if (planner->batched)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "whole batches are not shuffled: write shuffle before batch");
+    if (leat__use_arg(use, "block")->i) return add_blocks(planner, use, verb, err);
+    if (leat__use_arg(use, "group")->given)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "group counts blocks: write block= too");
+    bool repeated = false;
+    for (int i = 0; i < planner->plan->order.n_verbs; i++)
+        repeated |= planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT;
+    /* Windows of a stream lie in one run of it, so one across its repetitions is that of another stream. */
+    if (repeated && leat__plan_streams(planner->plan))
+        LEAT_TRY(leat__plan_wrap(planner, use, planner->plan->order.n_verbs, err));
+    if (leat__plan_streams(planner->plan) && verb.window == 0) verb.window = STREAM_WINDOW;
+    if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "what has no end cannot be shuffled as a whole: write shuffle before repeat, "
+                               "or give it a window");
+    return leat__plan_order_add(planner, verb, err);
+}
+
+/* take and skip after batch count batches; that is the same as counting their samples, except that batches of a
+ * later epoch begin anew. */
+static uint64_t samples_of(const leat__planner *planner, int64_t count) {
+    uint64_t samples;
+    if (count < 0) return LEAT_ENDLESS;
+    const uint64_t each = planner->batched ? leat__plan_global_batch(planner->plan) : 1;
+    return __builtin_mul_overflow((uint64_t)count, each, &samples) ? LEAT_ENDLESS : samples;
+}
+
+/* Repeating after batch means more epochs, and what follows it would have to count across them. */
+static int before_turns(const leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->plan->turns == 1) return 0;
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                           "after batch it holds for each epoch: write it before repeat");
+}
+
+static int plan_take(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(before_turns(planner, use, err));
+    const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
+    return leat__plan_order_add(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = count}, err);
+}
+
+static int plan_skip(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(before_turns(planner, use, err));
+    const uint64_t count = samples_of(planner, leat__use_arg(use, "count")->i);
+    if (count == LEAT_ENDLESS)
+        return leat__plan_order_add(planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE}, err);
+    return leat__plan_order_add(planner, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = count}, err);
+}
+
+int leat__plan_shard(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const char *text = leat__use_arg(use, "part")->text, *slash = strchr(text, '/');
+    if (strcmp(text, "auto") == 0) return 0; /* ranks have their part of each batch, see plan.c */
+    char first[32];
+    int64_t index = 0, count = 0;
+    if (slash && (size_t)(slash - text) < sizeof first) {
+        snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
+        if (!leat__parse_int(first, &index) || !leat__parse_int(slash + 1, &count)) count = 0;
+    }
+    if (count < 1 || index < 0 || index >= count)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "must be i/n with 0 <= i < n, such as 0/4, or auto, not '%s'", text);
+    if (planner->batched)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "whole batches are not dealt out: write shard before batch");
+    return leat__plan_order_add(
+        planner,
+        (leat__order_verb){.kind = LEAT_ORDER_SHARD, .count = (uint64_t)count, .index = (uint64_t)index},
+        err);
+}
+
+static int plan_repeat(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const int64_t count = leat__use_arg(use, "count")->i;
+    leat__plan *plan = planner->plan;
+    if (!planner->batched)
+        return leat__plan_order_add(planner,
+                                    (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
+                                                       .count = count < 0 ? LEAT_ENDLESS : (uint64_t)count},
+                                    err);
+    /* After batch an epoch ends with its own last batch: repeating is having more epochs. */
+    if (count < 0 || plan->turns < 0) plan->turns = -1;
+    else if (count > INT32_MAX || __builtin_mul_overflow(plan->turns, (int)count, &plan->turns))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "%" PRId64 " turns are too many; -1 is without end", count);
+    return 0;
+}
+
+int leat__plan_prefetch(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const char *text = leat__use_arg(use, "count")->text;
+    int64_t count = 0;
+    if (strcmp(text, "auto") != 0 && (!leat__parse_int(text, &count) || count < 1 || count > 1000))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "must be auto or a number from 1 to 1000, not '%s'", text);
+    planner->plan->prefetch = (int)count;
+    return 0;
+}
+
+int leat__plan_options(leat__planner *planner, const leat__use *use, leat_error *err) {
+    (void)planner, (void)use,
+        (void)err; /* read before everything else, in plan.c: they hold for the whole text */
+    return 0;
+}
+
+const leat__op leat__ops_order[] = {
+    {.name = "shuffle",
+     .kind = LEAT_OP_ORDER,
+     .help =
+         "Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.",
+     .like = "tf.data.Dataset.shuffle, keras.utils.image_dataset_from_directory(shuffle), keras "
+             "ImageDataGenerator.flow(shuffle), torch.utils.data.RandomSampler, "
+             "torch.utils.data.DataLoader(shuffle)",
+     .random = true,
+     .plan = plan_shuffle,
+     .arg = {{.name = "window",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e15,
+              .help = "0: all samples at once (streams: 4096); else this many at a time"},
+             {.name = "block",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e15,
+              .named = true,
+              .help = "for storage that wants to be read in order: bytes of consecutive samples that stay "
+                      "together, such as 4MiB; 0: none do"},
+             {.name = "group",
+              .kind = LEAT_ARG_INT,
+              .fallback = "16",
+              .min = 1,
+              .max = 1e9,
+              .named = true,
+              .help = "with block: so many blocks are shuffled together"},
+             LEAT_ARG_SEED,
+             {.name = "reshuffle",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "true",
+              .named = true,
+              .help = "false: the same order in every epoch"}}},
+    {.name = "take",
+     .kind = LEAT_OP_ORDER,
+     .help = "The first samples only.",
+     .like = "tf.data.Dataset.take, torch.utils.data.Subset",
+     .plan = plan_take,
+     .arg = {{.name = "count", .kind = LEAT_ARG_INT, .min = -1, .max = 1e18, .help = "how many; -1: all"}}},
+    {.name = "skip",
+     .kind = LEAT_OP_ORDER,
+     .help = "All but the first samples.",
+     .like = "tf.data.Dataset.skip, torch.utils.data.Subset",
+     .plan = plan_skip,
+     .arg = {{.name = "count",
+              .kind = LEAT_ARG_INT,
+              .min = -1,
+              .max = 1e18,
+              .help = "how many to leave out; -1: all"}}},
+    {.name = "shard",
+     .kind = LEAT_OP_ORDER,
+     .help =
+         "Every n-th sample, beginning with number i: shard i/n; shard auto: this rank's part of each batch.",
+     .like = "tf.data.Dataset.shard, torch.utils.data.DistributedSampler",
+     .plan = leat__plan_shard,
+     .arg = {{.name = "part",
+              .kind = LEAT_ARG_TEXT,
+              .help = "such as 0/4; auto: as the launcher's environment says"}}},
+    {.name = "repeat",
+     .kind = LEAT_OP_ORDER,
+     .help = "Begins again, count times or without end.",
+     .like = "tf.data.Dataset.repeat",
+     .plan = plan_repeat,
+     .arg = {{.name = "count",
+              .kind = LEAT_ARG_INT,
+              .fallback = "-1",
+              .min = -1,
+              .max = 1e15,
+              .help = "-1: without end"}}},
+    {0},
+};
+
+const leat__op leat__ops_batch[] = {
+    {.name = "prefetch",
+     .kind = LEAT_OP_BATCH,
+     .help = "How many finished batches may wait; auto follows the consumer.",
+     .like = "tf.data.Dataset.prefetch, torch.utils.data.DataLoader(prefetch_factor)",
+     .plan = leat__plan_prefetch,
+     .arg = {{.name = "count", .kind = LEAT_ARG_TEXT, .fallback = "auto", .help = "a number, or auto"}}},
+    {.name = "options",
+     .kind = LEAT_OP_BATCH,
+     .help = "Settings of the whole pipeline; may stand anywhere.",
+     .like =
+         "tf.data.Options, tf.data.Dataset.ignore_errors, tf.random.set_seed, keras.utils.set_random_seed",
+     .plan = leat__plan_options,
+     .arg = {{.name = "on_error",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "",
+              .words = "raise|skip|replace",
+              .named = true,
+              .help = "what a bad sample does"},
+             {.name = "max_bad",
+              .kind = LEAT_ARG_INT,
+              .fallback = "",
+              .max = 1e15,
+              .named = true,
+              .help = "bad samples of an epoch after which it fails all the same; 0: any number"},
+             LEAT_ARG_SEED,
+             {.name = "fuse",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "true",
+              .named = true,
+              .help = "off: every operation by itself, with the same results"},
+             {.name = "checkpoints",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "true",
+              .named = true,
+              .help = "off: where rows of a JPEG begin is not remembered for its next crop; same results"},
+             {.name = "accuracy",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "exact",
+              .words = "exact|fast",
+              .named = true,
+              .help = "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"},
+             {.name = "read_ahead",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "auto",
+              .named = true,
+              .help = "threads that read what comes next; auto: when storage is slow; off: none"}}},
+    {0},
+};

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where samples come from: rows of the table, and what they add to the plan. Combined sources are in ops_combine.c. */
+#include <stdio.h>
+
+#include "ops/ops_args.h"
+#include "plan/planner.h"
+
+static int plan_folder(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__folder_options options = {
+        .path = leat__use_arg(use, "path")->text,
+        .labels = (int)leat__use_arg(use, "labels")->i,
+        .follow_links = leat__use_arg(use, "follow_links")->i != 0,
+    };
+    return leat__plan_source_take(planner,
+                                  leat__folder_open(&planner->plan->source, &options, &planner->open, err));
+}
+
+static int plan_tfrecord(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    leat__plan *plan = planner->plan;
+    const int stream = leat__stream_wanted(files->texts, files->n, err);
+    LEAT_TRY(stream);
+    if (!stream)
+        return leat__plan_source_take(
+            planner, leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
+    LEAT_TRY(leat__stream_open(&plan->stream, &plan->source, files->texts, files->n, err));
+    plan->source->bytes_max = (size_t)leat__use_arg(use, "max_bytes")->i;
+    return leat__plan_source_take(planner, 0);
+}
+
+static int plan_arrays(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    if (!planner->spec->arrays)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the arrays come from the program: call leat_spec_arrays");
+    return leat__plan_source_take(planner, leat__arrays_open(&planner->plan->source, planner->spec->arrays,
+                                                             planner->spec->n_arrays, err));
+}
+
+static int plan_synth(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__synth_options options = {
+        .n = (uint64_t)leat__use_arg(use, "n")->i,
+        .height = (int)leat__use_arg(use, "height")->i,
+        .width = (int)leat__use_arg(use, "width")->i,
+        .channels = (int)leat__use_arg(use, "channels")->i,
+        .n_classes = (int)leat__use_arg(use, "classes")->i,
+        .seed = leat__plan_seed(planner, use),
+    };
+    if ((size_t)options.height * (size_t)options.width * (size_t)options.channels > LEAT_RECORD_BYTES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "a picture of %dx%dx%d has more than %zu bytes",
+                               options.height, options.width, options.channels, LEAT_RECORD_BYTES_MAX);
+    return leat__plan_source_take(planner, leat__synth_open(&planner->plan->source, &options, err));
+}
+
+static int read_separator(const leat__use *use, char *out, leat_error *err) {
+    const char *text = leat__use_arg(use, "separator")->text;
+    *out = strcmp(text, "tab") == 0 ? '\t' : text[0];
+    if (*out && strchr("\"\r\n", *out) == NULL && (*out == '\t' || text[1] == 0)) return 0;
+    return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                           "separator must be one character other than a quote, or the word tab, not '%s'",
+                           text);
+}
+
+static int plan_list(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    leat__list_options options = {
+        .path = leat__use_arg(use, "file")->text,
+        .column = leat__use_arg(use, "path")->text,
+        .label = leat__use_arg(use, "label")->text,
+        .weight = leat__use_arg(use, "weight")->text,
+        .root = leat__use_arg(use, "root")->text,
+        .header = (int)leat__use_arg(use, "header")->i,
+        .check = leat__use_arg(use, "check")->i != 0,
+        .max_bytes = (size_t)leat__use_arg(use, "max_bytes")->i,
+        .nearest = leat__nearest,
+    };
+    LEAT_TRY(read_separator(use, &options.separator, err));
+    return leat__plan_source_take(planner,
+                                  leat__list_open(&planner->plan->source, &options, &planner->open, err));
+}
+
+static int plan_cifar(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    const int kind = leat__use_arg(use, "kind")->i ? 100 : 10;
+    return leat__plan_source_take(
+        planner, leat__cifar_open(&planner->plan->source, files->texts, files->n, kind, err));
+}
+
+static int plan_fixed(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    const leat__fixed_options options = {.patterns = files->texts,
+                                         .n = files->n,
+                                         .bytes = (size_t)leat__use_arg(use, "bytes")->i,
+                                         .header = (uint64_t)leat__use_arg(use, "header")->i,
+                                         .footer = (uint64_t)leat__use_arg(use, "footer")->i};
+    return leat__plan_source_take(planner, leat__fixed_open(&planner->plan->source, &options, err));
+}
+
+static int plan_npy(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    return leat__plan_source_take(planner,
+                                  leat__npy_arrays_open(&planner->plan->source, files->texts, files->n, err));
+}
+
+/* ------------------------------------------------------------------------------------------ callbacks */
+
+static int plan_source(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat_source_callbacks *callbacks = planner->spec->callbacks;
+    if (!callbacks)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the samples come from the program: call leat_spec_source");
+    leat__guard guard = {0};
+    if (!callbacks->thread_safe) LEAT_TRY(leat__plan_guard(&guard, err));
+    return leat__plan_source_take(planner,
+                                  leat__callback_open(&planner->plan->source, callbacks, &guard, err));
+}
+
+static int plan_stream(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    leat__plan *plan = planner->plan;
+    if (!planner->spec->stream)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "the records come from the program: call leat_spec_stream");
+    return leat__plan_source_take(
+        planner, leat__stream_open_program(&plan->stream, &plan->source, planner->spec->stream, err));
+}
+
+const leat__op leat__ops_sources[] = {
+    {.name = "folder",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Images in a directory tree; the label is the number of the top-level sub-directory in sorted "
+             "order.",
+     .like = "keras.utils.image_dataset_from_directory, keras ImageDataGenerator.flow_from_directory, "
+             "torchvision datasets.ImageFolder",
+     .plan = plan_folder,
+     .arg = {{.name = "path", .kind = LEAT_ARG_TEXT, .help = "the directory"},
+             {.name = "labels",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "auto",
+              .words = "auto|dir|none",
+              .named = true,
+              .help = "auto: labels if there are sub-directories with images"},
+             {.name = "follow_links",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "false",
+              .named = true,
+              .help = "enter directories that are symbolic links"}}},
+    {.name = "tfrecord",
+     .kind = LEAT_OP_SOURCE,
+     .help =
+         "Records of TFRecord files; both checksums are checked. GZIP and ZLIB are detected and streamed.",
+     .like = "tf.data.TFRecordDataset",
+     .plan = plan_tfrecord,
+     .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns such as train-*.tfrecord"},
+             {.name = "max_bytes",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 256 << 20,
+              .named = true,
+              .help =
+                  "compressed files: bytes of the largest record, when undecoded bytes go into the batch"}}},
+    {.name = "arrays",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",
+     .like =
+         "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset",
+     .plan = plan_arrays},
+    {.name = "synth",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Pictures made up on the spot, with labels: for tests and measurements.",
+     .like = "torchvision datasets.FakeData",
+     .plan = plan_synth,
+     .arg =
+         {{.name = "n", .kind = LEAT_ARG_INT, .fallback = "1000", .min = 1, .max = 1e15, .help = "how many"},
+          {.name = "height",
+           .kind = LEAT_ARG_INT,
+           .fallback = "64",
+           .min = 1,
+           .max = 65535,
+           .help = "in pixels"},
+          {.name = "width",
+           .kind = LEAT_ARG_INT,
+           .fallback = "64",
+           .min = 1,
+           .max = 65535,
+           .help = "in pixels"},
+          {.name = "channels",
+           .kind = LEAT_ARG_INT,
+           .fallback = "3",
+           .min = 1,
+           .max = 4,
+           .help = "of a pixel"},
+          {.name = "classes",
+           .kind = LEAT_ARG_INT,
+           .fallback = "10",
+           .min = 1,
+           .max = 1000000,
+           .named = true,
+           .help = "number of labels"},
+          LEAT_ARG_SEED}},
+    {.name = "list",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Files that a CSV table names, one row a sample, with columns of labels and weights.",
+     .like = "keras ImageDataGenerator.flow_from_dataframe, tf.data.experimental.make_csv_dataset, "
+             "tf.data.experimental.CsvDataset",
+     .plan = plan_list,
+     .arg =
+         {{.name = "file", .kind = LEAT_ARG_TEXT, .help = "the table"},
+          {.name = "path",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "column of the paths, by name or number from 0; else path, file, filename, image or the "
+                   "first"},
+          {.name = "label",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "columns of labels, separated by commas, or none; else label or class, without a header "
+                   "the second"},
+          {.name = "weight",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "column of weights, numbers"},
+          {.name = "root",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = "",
+           .named = true,
+           .help = "where relative paths begin; else the folder of the table"},
+          {.name = "header",
+           .kind = LEAT_ARG_WORD,
+           .fallback = "auto",
+           .words = "auto|true|false",
+           .named = true,
+           .help =
+               "whether the first row holds names; auto: if columns are named, or its path is no file name"},
+          {.name = "separator",
+           .kind = LEAT_ARG_TEXT,
+           .fallback = ",",
+           .named = true,
+           .help = "of cells: one character, or tab"},
+          {.name = "check",
+           .kind = LEAT_ARG_BOOL,
+           .fallback = "false",
+           .named = true,
+           .help = "look for every file when the pipeline is opened"},
+          {.name = "max_bytes",
+           .kind = LEAT_ARG_INT,
+           .fallback = "0",
+           .max = 256 << 20,
+           .named = true,
+           .help =
+               "bytes of the largest file, when undecoded bytes go into the batch; check=true finds out"}}},
+    {.name = "cifar",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Binary files of CIFAR-10 or CIFAR-100: pictures of 32x32x3 bytes with one or two labels.",
+     .like = "keras.datasets.cifar10.load_data, keras.datasets.cifar100.load_data, torchvision "
+             "datasets.CIFAR10, torchvision datasets.CIFAR100",
+     .plan = plan_cifar,
+     .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns such as data_batch_*.bin"},
+             {.name = "kind",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "10",
+              .words = "10|100",
+              .named = true,
+              .help = "10: label; 100: coarse and fine"}}},
+    {.name = "fixed",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Records of one length in files, between a header and a footer.",
+     .like = "tf.data.FixedLengthRecordDataset",
+     .plan = plan_fixed,
+     .arg = {{.name = "files", .kind = LEAT_ARG_TEXTS, .help = "names and patterns"},
+             {.name = "bytes",
+              .kind = LEAT_ARG_INT,
+              .min = 1,
+              .max = 256 << 20,
+              .named = true,
+              .help = "of a record"},
+             {.name = "header",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e18,
+              .named = true,
+              .help = "bytes at the beginning of each file that are no records"},
+             {.name = "footer",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e18,
+              .named = true,
+              .help = "bytes at its end"}}},
+    {.name = "npy",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Slices along axis 0 of arrays in .npy and .npz files; each array is a field.",
+     .like =
+         "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset",
+     .plan = plan_npy,
+     .arg = {{.name = "files",
+              .kind = LEAT_ARG_TEXTS,
+              .pairs = true,
+              .help = "such as image=x.npy label=y.npy, data.npz, or image=data.npz:x"}}},
+    {.name = "source",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.",
+     .like = "keras.utils.PyDataset, torch.utils.data.Dataset",
+     .plan = plan_source},
+    {.name = "stream",
+     .kind = LEAT_OP_SOURCE,
+     .help = "Records that the program reads one after the other, by callbacks that it gives with "
+             "leat_spec_stream.",
+     .like = "tf.data.Dataset.from_generator, torch.utils.data.IterableDataset",
+     .plan = plan_stream},
+    {0},
+};

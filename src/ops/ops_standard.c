@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Standardising: the last operations in front of a model, which give f32 with the mean and the spread that
+ * it wants. Means and deviations are numbers of the text, or of each picture, or a whole matrix in a file. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/maths.h"
+#include "format/npy.h"
+#include "image/colour/zca.h"
+#include "ops/ops_args.h"
+#include "ops/tone.h"
+#include "plan/planner.h"
+
+/* ----------------------------------------------------------------------------------- by given numbers */
+
+typedef struct two_stages {
+    leat__affine first, second;
+    int channels; /* 0 = the same for all, else the sample must match */
+} two_stages;
+
+static int draw_stages(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
+    const two_stages *stages = op->more;
+    if (stages->channels && stages->channels != d->channels)
+        return leat__fail(err, LEAT_ERR_SHAPE, "%s has %d means or stds, the picture has %d channels",
+                          op->name, stages->channels, d->channels);
+    leat__pass_add_affine(pass, &stages->first);
+    leat__pass_add_affine(pass, &stages->second);
+    return 0;
+}
+
+static int plan_featurewise(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at, n_mean, n_std;
+    double mean[4] = {0}, std[4] = {0};
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    LEAT_TRY(leat__plan_read_numbers(use, "mean", mean, 4, &n_mean, err));
+    LEAT_TRY(leat__plan_read_numbers(use, "std", std, 4, &n_std, err));
+    const int channels = LEAT_MAX(n_mean, n_std);
+    if (n_mean == 0 || (n_mean != 1 && n_mean != channels) || (n_std > 1 && n_std != channels))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "mean has %d numbers and std %d: give one, or one a channel", n_mean, n_std);
+    two_stages stages = {.channels = channels > 1 ? channels : 0};
+    for (int c = 0; c < 4; c++) {
+        /* Keras holds both as f32. */
+        const float m = (float)mean[c < n_mean ? c : 0], s = (float)std[c < n_std ? c : 0] + 1e-6f;
+        if (!(s > 0)) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "std must not be below 0");
+        stages.first.mul[c] = 1, stages.first.add[c] = -m;
+        stages.second.mul[c] = n_std ? (float)(1 / (double)s) : 1, stages.second.add[c] = -0.0f;
+    }
+    const leat_field *info = leat__plan_picture(planner, at);
+    const int64_t have = info->ndim == 2 ? 1 : info->shape[2];
+    if (channels > 1 && have >= 0 && have != channels)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                               "%d means or stds for a picture of %" PRId64 " channels", channels, have);
+    const leat__point_plan point = {.op.more = leat__plan_keep(planner, &stages, sizeof stages, err),
+                                    .n_points = 2,
+                                    .dtype = LEAT_DTYPE_F32,
+                                    .draw = draw_stages};
+    return point.op.more ? leat__plan_add_point(planner, use, at, &point, err) : LEAT_ERR_MEMORY;
+}
+
+static int draw_rescale(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
+    (void)d, (void)err;
+    leat__pass_add_scale(pass, (float)op->arg[0], (float)op->arg[1]);
+    return 0;
+}
+
+static int plan_rescale(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    const leat__point_plan point = {
+        .op.arg = {leat__use_arg(use, "scale")->x, leat__use_arg(use, "offset")->x},
+        .n_points = 1,
+        .dtype = LEAT_DTYPE_F32,
+        .draw = draw_rescale};
+    return leat__plan_add_point(planner, use, at, &point, err);
+}
+
+/* -------------------------------------------------------------------------------------- by the picture */
+
+/* (x - mean) * factor: two points. */
+static void centre(leat__pass *pass, int i, float mean, double factor) {
+    leat__affine *first = &pass->point[i].as.affine, *second = &pass->point[i + 1].as.affine;
+    for (int c = 0; c < 4; c++) first->add[c] = -mean, second->mul[c] = (float)factor;
+}
+
+/* tf.image: the deviation is at least that of a picture in which one of all values differs by one. */
+static void solve_per_image(leat__pass *pass, int i, const leat__stats *stats) {
+    const double n = (double)stats->count * leat__stats_apart(stats->channels);
+    const double least = 1 / leat__sqrt(n), deviation = leat__stats_deviation(stats, -1);
+    centre(pass, i, (float)leat__stats_mean(stats, -1), 1 / (deviation > least ? deviation : least));
+}
+
+static int draw_per_image(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
+    (void)op, (void)d, (void)err;
+    leat__pass_add_measured(pass, LEAT_STATS_SQUARES, 2, false, solve_per_image, NULL);
+    return 0;
+}
+
+static void solve_samplewise(leat__pass *pass, int i, const leat__stats *stats) {
+    const bool scale = pass->point[i].given[0] != 0;
+    centre(pass, i, (float)leat__stats_mean(stats, -1),
+           scale ? 1 / (leat__stats_deviation(stats, -1) + 1e-6) : 1);
+}
+
+void leat__tone_add_samplewise(leat__pass *pass, bool scale) {
+    const double given[4] = {scale};
+    leat__pass_add_measured(pass, scale ? LEAT_STATS_SQUARES : LEAT_STATS_SUM, 2, false, solve_samplewise,
+                            given);
+}
+
+static int draw_samplewise(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
+    (void)d, (void)err;
+    leat__tone_add_samplewise(pass, op->arg[0] != 0);
+    return 0;
+}
+
+static int add_measured(leat__planner *planner, const leat__use *use, double arg,
+                        int (*draw)(const leat__image_op *, leat__drawing *, leat__pass *, leat_error *),
+                        leat_error *err) {
+    int at;
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    const leat__point_plan point = {.op.arg = {arg},
+                                    .n_points = LEAT_TONE_POINTS,
+                                    .dtype = LEAT_DTYPE_F32,
+                                    .measured = true,
+                                    .draw = draw};
+    return leat__plan_add_point(planner, use, at, &point, err);
+}
+
+static int plan_per_image(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return add_measured(planner, use, 0, draw_per_image, err);
+}
+
+static int plan_samplewise(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const bool scale = leat__use_arg(use, "std")->i != 0;
+    if (!scale && !leat__use_arg(use, "center")->i)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "center=false std=false changes nothing: leave the operation out");
+    return add_measured(planner, use, scale, draw_samplewise, err);
+}
+
+/* ------------------------------------------------------------------------------------------------- zca */
+
+typedef struct zca_plan {
+    size_t n;
+    const float *matrix;
+} zca_plan;
+
+static int run_zca(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
+                   const leat__picture *in, void *out, leat_error *err) {
+    (void)d;
+    const zca_plan *zca = op->more;
+    const size_t n = (size_t)in->height * (size_t)in->width * (size_t)in->channels;
+    if (n != zca->n)
+        return leat__fail(err, LEAT_ERR_SHAPE,
+                          "the matrix of zca is for %zu values, the picture has %dx%dx%d: resize it before",
+                          zca->n, in->height, in->width, in->channels);
+    const float *values = in->data;
+    if (in->dtype == LEAT_DTYPE_U8) {
+        static const leat__chain none = {.n = 0, .channels = 1};
+        if (!leat__buf_reserve(&tools->buf[0], n * sizeof *values))
+            return leat__fail_memory(err, n * sizeof *values, "a picture");
+        float *made = (float *)(void *)tools->buf[0].data;
+        tools->dsp->from_u8(made, in->data, n, &none, false);
+        values = made;
+    }
+    leat__zca_apply(out, values, zca->matrix, n);
+    return 0;
+}
+
+/* The values of a file as floats in C order, in the plan's memory. */
+static int take_matrix(leat__planner *planner, const leat__npy *info, const uint8_t *bytes, zca_plan *zca,
+                       leat_error *err) {
+    const size_t n = (size_t)info->shape[0];
+    float *matrix = leat__arena_alloc(&planner->plan->memory, n * n * sizeof *matrix);
+    if (!matrix) return leat__fail_memory(err, n * n * sizeof *matrix, "the matrix of zca");
+    for (size_t i = 0; i < n * n; i++) {
+        const size_t from = info->fortran ? i % n * n + i / n : i;
+        if (info->dtype == LEAT_DTYPE_F32) {
+            memcpy(matrix + i, bytes + from * sizeof(float), sizeof(float));
+        } else {
+            double x;
+            memcpy(&x, bytes + from * sizeof x, sizeof x);
+            matrix[i] = (float)x;
+        }
+    }
+    planner->plan->contents = leat__hash(matrix, n * n * sizeof *matrix, planner->plan->contents);
+    *zca = (zca_plan){.n = n, .matrix = matrix};
+    return 0;
+}
+
+static int read_matrix(leat__planner *planner, const leat__use *use, const char *path, leat__buf *file,
+                       zca_plan *zca, leat_error *err) {
+    leat__npy info;
+    const size_t bytes_max = (size_t)LEAT_ZCA_MAX * LEAT_ZCA_MAX * sizeof(double) + 65536;
+    LEAT_TRY(leat__file_read_all(path, file, bytes_max, err));
+    const int rc = leat__npy_read_header(&info, file->data, file->size, err);
+    if (rc < 0) {
+        leat__error_prefix(err, "%s: ", path);
+        return rc;
+    }
+    if (info.dtype != LEAT_DTYPE_F32 && info.dtype != LEAT_DTYPE_F64)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "%s holds %s: save the matrix as float32", path,
+                               leat_dtype_name(info.dtype));
+    if (info.ndim != 2 || info.shape[0] != info.shape[1] || info.shape[0] < 1 || info.shape[0] > LEAT_ZCA_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                               "%s is not a square matrix of at most %dx%d: save zca_whitening_matrix", path,
+                               LEAT_ZCA_MAX, LEAT_ZCA_MAX);
+    if (file->size < info.header || file->size - info.header < info.data_bytes)
+        return leat__plan_fail(use, err, LEAT_ERR_FORMAT, "%s ends too early: save it again", path);
+    return take_matrix(planner, &info, file->data + info.header, zca, err);
+}
+
+static int plan_zca(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    zca_plan zca;
+    leat__buf file = {.kind = LEAT_MEM_PLAN};
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    const int rc = read_matrix(planner, use, leat__use_arg(use, "file")->text, &file, &zca, err);
+    leat__buf_free(&file);
+    LEAT_TRY(rc);
+    const leat_field *info = leat__plan_picture(planner, at);
+    const int64_t channels = info->ndim == 2 ? 1 : info->shape[2];
+    if (info->shape[0] > 0 && info->shape[1] > 0 && channels > 0 &&
+        (uint64_t)info->shape[0] * (uint64_t)info->shape[1] * (uint64_t)channels != zca.n)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                               "the matrix is for %zu values, the picture has %" PRId64 "x%" PRId64
+                               "x%" PRId64 ": resize it before",
+                               zca.n, info->shape[0], info->shape[1], channels);
+    const leat__picture_plan picture = {
+        .op.more = leat__plan_keep(planner, &zca, sizeof zca, err), .dtype = LEAT_DTYPE_F32, .run = run_zca};
+    return picture.op.more ? leat__plan_add_picture(planner, use, at, &picture, err) : LEAT_ERR_MEMORY;
+}
+
+/* ------------------------------------------------------------------------------------------- the table */
+
+const leat__op leat__ops_standard[] = {
+    {.name = "rescale",
+     .kind = LEAT_OP_IMAGE,
+     .help = "x * scale + offset, as f32.",
+     .like = "keras.layers.Rescaling, keras ImageDataGenerator(rescale)",
+     .plan = plan_rescale,
+     .arg = {{.name = "scale", .kind = LEAT_ARG_NUMBER, .help = "factor, such as 1/255"},
+             {.name = "offset", .kind = LEAT_ARG_NUMBER, .fallback = "0", .help = "added afterwards"},
+             LEAT_ARG_FIELD_NAMED}},
+    {.name = "per_image_standardization",
+     .kind = LEAT_OP_IMAGE,
+     .help = "Mean 0 and standard deviation 1 for each picture, as f32.",
+     .like = "tf.image.per_image_standardization",
+     .plan = plan_per_image,
+     .arg = {LEAT_ARG_FIELD_NAMED}},
+    {.name = "samplewise",
+     .kind = LEAT_OP_IMAGE,
+     .help = "Minus the picture's mean, divided by its standard deviation, as f32.",
+     .like = "keras ImageDataGenerator(samplewise_center), keras "
+             "ImageDataGenerator(samplewise_std_normalization)",
+     .plan = plan_samplewise,
+     .arg = {{.name = "center",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "true",
+              .named = true,
+              .help = "subtract the mean; std does so in any case"},
+             {.name = "std",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "true",
+              .named = true,
+              .help = "divide by the standard deviation + 1e-6"},
+             LEAT_ARG_FIELD_NAMED}},
+    {.name = "featurewise",
+     .kind = LEAT_OP_IMAGE,
+     .help = "(x - mean) / (std + 1e-6) with numbers that were fitted on a data set, as f32.",
+     .like = "keras ImageDataGenerator(featurewise_center), keras "
+             "ImageDataGenerator(featurewise_std_normalization)",
+     .plan = plan_featurewise,
+     .arg = {{.name = "mean",
+              .kind = LEAT_ARG_TEXT,
+              .named = true,
+              .help = "one number, or one a channel: 120.7,113.9,103.1"},
+             {.name = "std",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help = "the same; without it the values are centred only"},
+             LEAT_ARG_FIELD_NAMED}},
+    {.name = "zca",
+     .kind = LEAT_OP_IMAGE,
+     .help = "A small picture as one row of values, times a matrix from an .npy file, as f32.",
+     .like = "keras ImageDataGenerator(zca_whitening), torchvision LinearTransformation",
+     .plan = plan_zca,
+     .arg = {{.name = "file",
+              .kind = LEAT_ARG_TEXT,
+              .named = true,
+              .help = "square matrix of float32 or float64, at most 4096 x 4096"},
+             LEAT_ARG_FIELD_NAMED}},
+    {0},
+};

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/inner.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+
+enum { CHILDREN_BITS = 6, NUMBER_BITS = 8 }; /* of leat__planner.inside, and of the number of an operation */
+
+/* ---------------------------------------------------------------------------------------- what may stand */
+
+static int check_use(const leat__use *use, const leat__use *around, leat_error *err) {
+    const char *name = around->op->name;
+    if (use->op->kind == LEAT_OP_IMAGE)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "pictures are worked on when they are together: write it behind %s", name);
+    if (use->op->kind == LEAT_OP_BATCH)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "it holds for the whole pipeline: write it behind %s", name);
+    if (use->op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "ranks have their part of every batch of the whole pipeline: write shard auto "
+                               "behind %s",
+                               name);
+    if (strcmp(use->op->name, "arrays") == 0 || strcmp(use->op->name, "source") == 0 ||
+        strcmp(use->op->name, "stream") == 0)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_UNSUPPORTED,
+            "what the program gives cannot stand inside of %s: write it to files, or let the "
+            "callbacks combine it",
+            name);
+    return 0;
+}
+
+/* What a part does to its samples before they are together: nothing that draws or decodes, or that is about the whole. */
+static int check_step(const leat__step *step, const leat__use *use, const leat__use *around,
+                      leat_error *err) {
+    switch (step->kind) {
+    case LEAT_STEP_PARSE:
+    case LEAT_STEP_RAW:
+    case LEAT_STEP_RESHAPE:
+    case LEAT_STEP_CONVERT:
+    case LEAT_STEP_ONE_HOT:
+    case LEAT_STEP_RELABEL: return 0;
+    default:
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "it is done when samples are together: write it behind %s", around->op->name);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- planning */
+
+/* "image=folder a" has the key image; no operation has a name with an equal sign. */
+static void read_key(leat__inner *inner) {
+    size_t n = 0;
+    const char *text = inner->text;
+    while ((text[n] >= 'a' && text[n] <= 'z') || (text[n] >= 'A' && text[n] <= 'Z') || text[n] == '_' ||
+           (n > 0 && text[n] >= '0' && text[n] <= '9'))
+        n++;
+    if (n == 0 || text[n] != '=' || n >= sizeof inner->key) return;
+    memcpy(inner->key, text, n);
+    inner->text += n + 1;
+}
+
+static void list_fields(leat__inner *inner) {
+    const leat__plan *plan = &inner->plan;
+    const leat__planner *planner = &inner->planner;
+    bool taken[LEAT_VALUES_MAX] = {false};
+    inner->selected = plan->n_outputs > 0;
+    for (int i = 0; i < plan->n_outputs; i++) { /* what select named, in its order */
+        const int v = plan->output[i].value;
+        if (planner->live[v]) inner->value[inner->n_fields++] = v;
+        taken[v] = true;
+    }
+    for (int v = 0; v < planner->n_fields; v++)
+        if (planner->live[v] && !taken[v]) inner->value[inner->n_fields++] = v;
+}
+
+/* Draws of one text must not be those of the next, unless both name the same seed. */
+static void number_uses(leat__inner *inner) {
+    for (int i = 0; i < inner->spec->n_uses; i++) {
+        leat__use *use = &inner->spec->use[i];
+        const bool orders = use->op->kind == LEAT_OP_ORDER || use->op->kind == LEAT_OP_SOURCE;
+        if (orders && use->op->random && !leat__use_arg(use, "seed")->given)
+            use->number += inner->planner.inside << NUMBER_BITS;
+    }
+}
+
+static int run_text(leat__inner *inner, const leat__use *around, leat_error *err) {
+    leat__planner *planner = &inner->planner;
+    leat__plan *plan = &inner->plan;
+    for (int i = 0; i < inner->spec->n_uses; i++) {
+        const leat__use *use = &inner->spec->use[i];
+        const int n_steps = plan->n_steps;
+        LEAT_TRY(check_use(use, around, err));
+        if (i == 0 && use->op->kind != LEAT_OP_SOURCE)
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "a text inside of %s begins with a source, such as folder or tfrecord",
+                                   around->op->name);
+        LEAT_TRY(leat__plan_use(planner, use, err));
+        for (int k = n_steps; k < plan->n_steps; k++) LEAT_TRY(check_step(&plan->step[k], use, around, err));
+    }
+    list_fields(inner);
+    return 0;
+}
+
+/* The planner of a text lives on the plan around it: the same settings, and memory that outlasts the text. */
+static int plan_one(leat__inner *inner, leat__planner *around, const leat__use *use, int number,
+                    leat_error *err) {
+    leat__plan *outer = around->plan;
+    inner->spec = leat_spec_new(NULL);
+    if (!inner->spec) return leat__fail_memory(err, sizeof *inner->spec, "a pipeline text");
+    read_key(inner);
+    LEAT_TRY(leat__spec_read(inner->spec, inner->text, inner->column, err));
+    inner->spec->n_called = around->spec->n_called;
+    memcpy(inner->spec->called, around->spec->called, sizeof around->spec->called);
+    inner->plan = (leat__plan){.batch = 1,
+                               .world = 1,
+                               .local = 1,
+                               .turns = 1,
+                               .seed = outer->seed,
+                               .on_error = outer->on_error,
+                               .fuse = outer->fuse,
+                               .budget = outer->budget,
+                               .n_pieces = 1,
+                               .serial = outer->serial,
+                               .memory = outer->memory};
+    inner->planner = (leat__planner){
+        .plan = &inner->plan,
+        .spec = inner->spec,
+        .config = around->config,
+        .open = around->open,
+        .inside = (around->inside << CHILDREN_BITS) + (uint32_t)number + 1,
+    };
+    number_uses(inner);
+    const int rc = run_text(inner, use, err);
+    outer->memory = inner->plan.memory;
+    outer->serial = inner->plan.serial;
+    inner->plan.memory = (leat__arena){0};
+    inner->plan.serial = NULL;
+    return rc;
+}
+
+int leat__inner_plan(leat__planner *planner, const leat__use *use, leat__inner **out, int *n,
+                     leat_error *err) {
+    const leat__arg_value *texts = leat__use_arg(use, "texts");
+    *out = NULL;
+    *n = 0;
+    if (texts->n >= 1 << CHILDREN_BITS)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d texts", (1 << CHILDREN_BITS) - 1);
+    if (planner->inside >> (LEAT_DEPTH_MAX - 1) * CHILDREN_BITS)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d texts inside of one another",
+                               LEAT_DEPTH_MAX);
+    *out = leat__alloc(LEAT_MEM_PLAN, (size_t)texts->n * sizeof **out);
+    if (!*out) return leat__fail_memory(err, (size_t)texts->n * sizeof **out, "texts");
+    *n = texts->n;
+    for (int i = 0; i < texts->n; i++) {
+        leat__inner *inner = &(*out)[i];
+        inner->text = texts->texts[i];
+        inner->column = (int)texts->ints[i];
+        LEAT_TRY(plan_one(inner, planner, use, i, err));
+        planner->plan->contents =
+            leat__hash(&inner->plan.contents, sizeof inner->plan.contents, planner->plan->contents);
+    }
+    return 0;
+}
+
+void leat__inner_free(leat__inner **inner, int n) {
+    for (int i = 0; *inner && i < n; i++) {
+        leat__plan_free(&(*inner)[i].plan);
+        leat_spec_free(&(*inner)[i].spec);
+    }
+    leat__free(*inner);
+    *inner = NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- taking over */
+
+static bool write_normal(const leat__inner *inner, leat__buf *out) {
+    bool fits = !inner->key[0] ||
+                (leat__buf_append(out, inner->key, strlen(inner->key)) && leat__buf_append(out, "=", 1));
+    for (int i = 0; i < inner->spec->n_uses && fits; i++) {
+        const leat__use *use = &inner->spec->use[i];
+        const char *source = inner->planner.source_text ? inner->planner.source_text : use->op->name;
+        if (i) fits = leat__buf_append(out, " | ", 3);
+        fits = fits && (i == 0 ? leat__buf_append(out, source, strlen(source)) : leat__use_normal(use, out));
+    }
+    return fits && leat__buf_append(out, "", 1);
+}
+
+const char *leat__inner_text(leat__planner *planner, const leat__use *use, leat__inner *inner, int n,
+                             leat_error *err) {
+    leat__buf all = {.kind = LEAT_MEM_PLAN};
+    const char *texts[1 << CHILDREN_BITS];
+    leat__use normal = *use;
+    bool fits = true;
+    for (int i = 0; i < n && fits; i++) {
+        all.size = 0;
+        fits = write_normal(&inner[i], &all) &&
+               (texts[i] = leat__plan_keep(planner, all.data, all.size, err)) != NULL;
+    }
+    for (int i = 0; use->op->arg[i].name; i++)
+        if (use->op->arg[i].kind == LEAT_ARG_TEXTS) normal.arg[i].texts = texts;
+    all.size = 0;
+    const char *out = NULL;
+    if (fits && leat__use_normal(&normal, &all) && leat__buf_append(&all, "", 1))
+        out = leat__plan_keep(planner, all.data, all.size, err);
+    else leat__fail_memory(err, all.size, "a plan");
+    leat__buf_free(&all);
+    return out;
+}
+
+/* Filters of a stream go on asking with the steps that they had: the whole gets its own. */
+static int copy_features(leat__planner *planner, leat__step *step, leat_error *err) {
+    const int n = step->as.parse.n;
+    leat__parse_feature *features =
+        leat__plan_keep(planner, step->as.parse.feature, (size_t)n * sizeof *features, err);
+    if (!features) return LEAT_ERR_MEMORY;
+    for (int i = 0; i < n; i++) features[i].fallback = (leat__buf){.kind = LEAT_MEM_PLAN};
+    const leat__parse_feature *was = step->as.parse.feature;
+    step->as.parse.feature = features;
+    for (int i = 0; i < n; i++)
+        if (was[i].fallback.size &&
+            !leat__buf_append(&features[i].fallback, was[i].fallback.data, was[i].fallback.size))
+            return leat__fail_memory(err, was[i].fallback.size, "a feature");
+    return 0;
+}
+
+int leat__inner_move_steps(leat__planner *planner, const leat__use *use, leat__inner *inner, const int *slot,
+                           uint64_t parts, int shift, leat_error *err) {
+    leat__plan *from = &inner->plan, *to = planner->plan;
+    if (to->n_steps + from->n_steps > LEAT_STEPS_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d steps", LEAT_STEPS_MAX);
+    for (int i = 0; i < from->n_steps; i++) {
+        leat__step *step = &to->step[to->n_steps++];
+        *step = from->step[i];
+        if (leat__plan_streams(from) && step->kind == LEAT_STEP_PARSE)
+            LEAT_TRY(copy_features(planner, step, err));
+        step->value = slot[step->value];
+        step->parts = step->parts ? step->parts << shift : parts;
+        for (int k = 0; step->kind == LEAT_STEP_PARSE && k < step->as.parse.n; k++)
+            step->as.parse.feature[k].value = slot[step->as.parse.feature[k].value];
+        to->parted |= step->parts != 0;
+    }
+    if (!leat__plan_streams(from)) from->n_steps = 0;
+    return 0;
+}

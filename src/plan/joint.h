@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operations that combine data sets have in common.
+ *
+ * Every text is planned by itself (inner.c). Then fields of the same name become one field of the whole, the sources become
+ * parts of one (source/combine.c), the orders branches of one (order/branch.c), and the steps that parse samples of one
+ * text are run for its samples only. Numbers of samples are those of the parts, one after the other, so that caches and
+ * messages know a sample by its number wherever it comes in the order. Of a zip a number is that of the pair. */
+#ifndef LEAT_PLAN_JOINT_H
+#define LEAT_PLAN_JOINT_H
+
+#include "order/branch.h"
+#include "plan/inner.h"
+
+typedef struct leat__joint {
+    leat__planner *planner;
+    const leat__use *use;
+    bool zip;
+    bool streams; /* one of them at least is a stream, so nobody knows how many samples there are */
+    int n;
+    leat__inner *inner;           /* (n) */
+    leat__part *part;             /* (n) */
+    int (*slot)[LEAT_VALUES_MAX]; /* (n) of each value of each text, -1 = none yet */
+    bool classes;                 /* labels are those of the sources, with the names that these have */
+    int n_fields, n_slots;        /* slots behind the fields hold what only steps of the texts see */
+    leat__plan_field field[LEAT_VALUES_MAX];
+    leat__order **order; /* (n) those of the texts                                        */
+    uint64_t *length;    /* (n) of their epochs                                           */
+    uint64_t *first;     /* (n) number of the first sample of each in the whole           */
+} leat__joint;
+
+/* Plans the texts of the operation and compares their fields; side by side (zip), names them. */
+int leat__joint_begin(leat__joint *joint, leat__planner *planner, const leat__use *use, bool zip,
+                      leat_error *err);
+/* The orders of the texts become one; takes over the blend, also on failure. */
+int leat__joint_order(leat__joint *joint, leat__branch_kind kind, leat__blend *blend, leat_error *err);
+/* Or, where there are streams, the texts stay apart and are dealt from (join.c); takes over the blend likewise. equal: of
+ * a zip, whether lengths must be. */
+int leat__joint_stream(leat__joint *joint, leat__branch_kind kind, leat__blend *blend, bool equal,
+                       leat_error *err);
+/* Opens the source of the whole and takes over the steps. n: samples of a zip. */
+int leat__joint_finish(leat__joint *joint, uint64_t n, leat_error *err);
+/* After any of these, whatever it returned. */
+void leat__joint_end(leat__joint *joint);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of operations. The pipeline text, leat_spec_add, `leat ops`, the planner and the reference page read it;
+ * nothing else lists operations. Its rows stand in ops_*.c, a family a file, each beside the function that plans it;
+ * plan_image.h says how to add one. */
+#ifndef LEAT_PLAN_OP_H
+#define LEAT_PLAN_OP_H
+
+#include "base/error.h"
+
+#define LEAT_ARGS_MAX 24
+
+typedef enum leat__arg_kind {
+    LEAT_ARG_INT,    /* 64, 4MiB                                            */
+    LEAT_ARG_NUMBER, /* 0.2, 1/255, 1e-3                                    */
+    LEAT_ARG_BOOL,   /* true, false                                         */
+    LEAT_ARG_WORD,   /* one of arg.words                                    */
+    LEAT_ARG_TEXT,
+    LEAT_ARG_FIELD, /* the name of a field; may be left out in front        */
+    LEAT_ARG_DTYPE, /* u8, f32, ...                                        */
+    LEAT_ARG_TEXTS, /* the rest of the positional arguments                */
+    LEAT_ARG_INTS
+} leat__arg_kind;
+
+typedef struct leat__arg {
+    const char *name;
+    leat__arg_kind kind;
+    const char *fallback; /* text of the default; NULL = must be given           */
+    const char *words;    /* LEAT_ARG_WORD: "raise|skip|replace"                 */
+    double min, max;      /* both 0 = any                                        */
+    bool named;           /* only as name=value                                  */
+    bool pairs;           /* LEAT_ARG_TEXTS: name=value with an unknown name is one of them */
+    const char *help;
+} leat__arg;
+
+typedef enum leat__op_kind {
+    LEAT_OP_SOURCE, /* where samples come from; the first operation          */
+    LEAT_OP_ORDER,  /* which sample comes next                               */
+    LEAT_OP_SAMPLE, /* works on any field of a sample                        */
+    LEAT_OP_IMAGE,  /* works on the pixels of a field                        */
+    LEAT_OP_BATCH   /* puts samples together                                 */
+} leat__op_kind;
+
+typedef struct leat__planner leat__planner;
+typedef struct leat__use leat__use;
+
+typedef struct leat__op {
+    const char *name;
+    leat__op_kind kind;
+    const char *help; /* one sentence                                          */
+    const char *like; /* its names elsewhere, "" if none                       */
+    bool random;
+    leat__arg arg[LEAT_ARGS_MAX]; /* ends with a NULL name                                 */
+    int (*plan)(leat__planner *, const leat__use *, leat_error *);
+} leat__op;
+
+typedef struct leat__arg_value {
+    bool given;
+    int64_t i;        /* INT, BOOL, DTYPE, WORD (its number)                   */
+    double x;         /* NUMBER                                                */
+    const char *text; /* as written, without quotes                            */
+    int column;       /* of its first character in the text, behind a quote; 0 = not given */
+    const char **texts;
+    int64_t *ints; /* INTS; of TEXTS the column of each, behind a quote and the name of a pair */
+    int n;
+} leat__arg_value;
+
+struct leat__use { /* an operation as it stands in a spec */
+    const leat__op *op;
+    uint32_t number; /* in the text, from 1, batch operations not counted: part of the key of its draws */
+    int column;      /* in the text, from 1                                   */
+    leat__arg_value arg[LEAT_ARGS_MAX];
+};
+
+/* The families; each ends with a row without a name. */
+extern const leat__op leat__ops_order[], leat__ops_fields[], leat__ops_image[], leat__ops_crop[],
+    leat__ops_batch[];
+extern const leat__op leat__ops_sources[], leat__ops_combine[], leat__ops_interleave[];
+extern const leat__op leat__ops_batching[];
+extern const leat__op leat__ops_mix[];
+extern const leat__op leat__ops_select[], leat__ops_split[], leat__ops_labels[];
+extern const leat__op leat__ops_filter[], leat__ops_augment[];
+extern const leat__op leat__ops_sizes[], leat__ops_distorted[];
+extern const leat__op leat__ops_tone[], leat__ops_standard[];
+extern const leat__op leat__ops_colour[], leat__ops_jitter[];
+extern const leat__op leat__ops_warp[], leat__ops_affine[], leat__ops_idg[];
+
+extern const leat__op leat__ops_cache[], leat__ops_device[];
+extern const leat__op leat__ops_follow[], leat__ops_bucket[];
+
+/* The i-th operation of all; NULL after the last. */
+const leat__op *leat__op_at(size_t i);
+
+/* NULL if there is none of that name. */
+const leat__op *leat__op_find(const char *name);
+/* The nearest known word, or NULL if none is near enough to be meant. next(user, i) gives the i-th, NULL at the end. */
+const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i),
+                          const void *user);
+const char *leat__op_nearest(const char *name);
+int leat__dtype_find(const char *name, size_t n); /* -1 if there is none */
+
+/* Readers of a number's text, free of locale: the whole text must be one. */
+bool leat__parse_int(const char *text, int64_t *out);   /* with KiB, MiB, GiB, k, M */
+bool leat__parse_number(const char *text, double *out); /* with a/b                 */
+/* The next number of a list such as "0.8,0.2": false at its end, or where there is none; then part holds what is there
+ * instead, and is empty at the end. */
+bool leat__next_number(const char **at, double *out, char part[64]);
+
+#endif

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds a plan: runs the plan function of every operation, asks the data for sizes that the text does not tell, lays
+ * out the batch, and sizes memory within the budget. */
+#include "plan/planner.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/hash.h"
+#include "plan/rank.h"
+#include "sample/padding.h"
+
+int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) {
+    char what[850], shown[850];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    leat__fail(err, code, "column %d: %s: %s", use->column, use->op->name,
+               leat__printable(shown, sizeof shown, what, strlen(what)));
+    if (err) err->column = use->column;
+    return code;
+}
+
+static const char *live_name(const void *user, size_t i) {
+    const leat__planner *planner = user;
+    for (int k = 0; k < planner->n_fields; k++)
+        if (planner->live[k] && i-- == 0) return planner->field[k].info.name;
+    return NULL;
+}
+
+int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *arg, int *out,
+                          leat_error *err) {
+    const char *name = leat__use_arg(use, arg)->text;
+    for (int i = 0; i < planner->n_fields; i++) {
+        if (!planner->live[i] || strcmp(planner->field[i].info.name, name) != 0) continue;
+        *out = i;
+        if (planner->field[i].device) LEAT_TRY(leat__device_check(planner, use, i, err));
+        return leat__follow_settle(planner, use, i, err);
+    }
+    char all[300] = "";
+    const char *known;
+    for (size_t i = 0; (known = live_name(planner, i)) != NULL; i++) {
+        const size_t n = strlen(all);
+        snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", known);
+    }
+    const char *near = leat__nearest(name, live_name, planner);
+    if (strcmp(name, "image") == 0 && planner->n_fields == 1 &&
+        strcmp(planner->field[0].info.name, "record") == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND,
+                               "there is no field 'image' yet: write parse image:bytes label:int64 before");
+    if (near)
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND,
+                               "there is no field '%s' here; did you mean '%s'?", name, near);
+    return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here: there are %s", name,
+                           all);
+}
+
+leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
+                                int value, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    if (plan->n_steps == LEAT_STEPS_MAX) {
+        leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d steps", LEAT_STEPS_MAX);
+        return NULL;
+    }
+    leat__step *step = &plan->step[plan->n_steps++];
+    *step = (leat__step){.kind = kind, .stage = stage, .value = value, .output = -1, .column = use->column};
+    return step;
+}
+
+void leat__plan_close_pass(leat__planner *planner, int field) {
+    planner->field[field].pass = -1;
+}
+
+/* ------------------------------------------------------------------------------------------ outputs */
+
+/* A pass that stores a picture as it is, in another layout. */
+static leat__step *add_plain_pass(leat__planner *planner, int value, leat_error *err) {
+    const leat__pass_plan plain = {.dtype = planner->field[value].info.dtype, .text = "layout"};
+    const leat__use *last = &planner->spec->use[planner->spec->n_uses - 1];
+    leat__pass_plan *pass = leat__plan_keep(planner, &plain, sizeof plain, err);
+    leat__step *step =
+        pass ? leat__plan_step_add(planner, last, LEAT_STEP_PASS, LEAT_STAGE_TRANSFORM, value, err) : NULL;
+    if (step) step->as.pass = pass;
+    return step;
+}
+
+/* Channels first: the last pass of the field stores so. */
+static int apply_layout(leat__planner *planner, int value, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    leat_field *info = &planner->field[value].info;
+    leat__step *last = NULL;
+    bool in_memory = false; /* behind the last pass there is a picture that knows one layout only */
+    for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step_kind kind = plan->step[i].kind;
+        if (plan->step[i].value != value) continue;
+        if (kind == LEAT_STEP_PASS) last = &plan->step[i];
+        else if (kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP) last = NULL;
+        in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP;
+    }
+    if (in_memory && info->ndim == 3) {
+        last = add_plain_pass(planner, value, err);
+        if (!last) return err && err->code < 0 ? err->code : LEAT_ERR_MEMORY;
+    }
+    if (!last || info->ndim != 3)
+        return leat__fail(err, LEAT_ERR_SHAPE,
+                          "layout=nchw: field %s (%s) cannot be stored with channels first: cast it to u8 or "
+                          "f32 as (height, width, channels)",
+                          info->name, leat_dtype_name(info->dtype));
+    last->as.pass->nchw = true;
+    const int64_t hwc[3] = {info->shape[0], info->shape[1], info->shape[2]};
+    info->shape[0] = hwc[2], info->shape[1] = hwc[0], info->shape[2] = hwc[1];
+    return 0;
+}
+
+static int choose_outputs(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    /* What select named comes first, in its order; then what has come since, in order of appearance. */
+    int n = 0;
+    bool taken[LEAT_VALUES_MAX] = {false};
+    for (int i = 0; i < plan->n_outputs; i++)
+        if (planner->live[plan->output[i].value]) {
+            plan->output[n++].value = plan->output[i].value;
+            taken[plan->output[n - 1].value] = true;
+        }
+    for (int i = 0; i < planner->n_fields; i++)
+        if (planner->live[i] && !taken[i]) plan->output[n++].value = i;
+    plan->n_outputs = n;
+    for (int i = 0; i < n; i++) {
+        leat__output *out = &plan->output[i];
+        if (planner->field[out->value].nchw) LEAT_TRY(apply_layout(planner, out->value, err));
+        out->field = planner->field[out->value].info;
+        /* The last step writes into the batch if it makes new memory anyway. */
+        for (int k = plan->n_steps - 1; k >= 0; k--) {
+            leat__step *step = &plan->step[k];
+            if (step->value != out->value) continue;
+            if (step->parts) break;                                    /* other samples come without it */
+            if (plan->caching.wanted && k < plan->caching.step) break; /* it goes into the cache first */
+            out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT ||
+                          step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT ||
+                          step->kind == LEAT_STEP_ENUMERATE || step->kind == LEAT_STEP_RELABEL ||
+                          step->kind == LEAT_STEP_DRAW;
+            if (out->stored) step->output = i;
+            break;
+        }
+    }
+    return 0;
+}
+
+static bool shape_known(const leat_field *field) {
+    for (int i = 0; i < field->ndim; i++)
+        if (field->shape[i] < 0) return false;
+    return true;
+}
+
+static int largest_bucket(const leat__plan *plan, const leat__output *out) {
+    int largest = 0;
+    for (int b = 1; out->by_bucket && b < plan->bucket_sizes.n; b++)
+        if ((int64_t)out->bucket[b].height * out->bucket[b].width >
+            (int64_t)out->bucket[largest].height * out->bucket[largest].width)
+            largest = b;
+    return largest;
+}
+
+static int lay_out_slot(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    size_t total = 0;
+    for (int i = 0; i < plan->n_outputs; i++) {
+        leat__output *out = &plan->output[i];
+        out->item = leat_dtype_size(out->field.dtype);
+        size_t count = 1, bytes;
+        if (out->field.ragged) {
+            count = planner->field[out->value].count_max;
+            if (count == 0)
+                return leat__fail(
+                    err, LEAT_ERR_SHAPE,
+                    "field %s: how many bytes it can have is not known before it is read: decode "
+                    "it, leave it out with select, or give the source max_bytes=N",
+                    out->field.name);
+        } else {
+            const int largest = largest_bucket(plan, out);
+            for (int k = 0; k < out->field.ndim; k++)
+                if (!leat__mul_size(
+                        count, (size_t)(out->padded ? out->most[k] : leat__output_length(out, largest, k)),
+                        &count))
+                    return leat__fail(err, LEAT_ERR_SHAPE, "field %s has too many values", out->field.name);
+        }
+        if (!leat__mul_size(count, out->item, &out->stride) ||
+            !leat__mul_size(out->stride, (size_t)plan->batch, &bytes) || bytes > SIZE_MAX / 2 ||
+            !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
+            return leat__fail(err, LEAT_ERR_SHAPE, "a batch of field %s has too many bytes", out->field.name);
+        out->offset = total - LEAT_ALIGN_UP(bytes, (size_t)4096) - 4096;
+        for (int b = 0; out->by_bucket && b < plan->bucket_sizes.n; b++) { /* none is more than the largest */
+            out->bucket[b].stride = out->item;
+            for (int k = 0; k < out->field.ndim; k++)
+                out->bucket[b].stride *= (size_t)leat__output_length(out, b, k);
+        }
+    }
+    plan->slot_bytes = total;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- memory */
+
+static int fit_memory(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    const leat_config *config = planner->config;
+    const size_t for_slots = plan->budget / 4 * 3;
+    const size_t slot = LEAT_MAX(plan->slot_bytes, (size_t)1);
+    const size_t fit = for_slots / slot;
+    const int asked = config->n_slots ? config->n_slots : plan->prefetch ? plan->prefetch + 2 : 0;
+    if (asked) {
+        plan->n_slots = plan->n_slots_begin = LEAT_MAX(asked, 2);
+    } else {
+        /* Small batches: more of them, so that handing over stays cheap beside the work. */
+        plan->n_slots_begin = (int)LEAT_CLAMP(((size_t)64 << 20) / slot, (size_t)3, (size_t)16);
+        plan->n_slots = config->tune < 0 ? plan->n_slots_begin : plan->n_slots_begin + 5;
+        if ((size_t)plan->n_slots > fit) plan->n_slots = (int)fit;
+        if (plan->n_slots_begin > plan->n_slots) plan->n_slots_begin = plan->n_slots;
+    }
+    if (plan->n_slots < 2 || (size_t)plan->n_slots > fit)
+        return leat__fail(err, LEAT_ERR_MEMORY,
+                          "%d batches of %.1f MB do not fit into the budget of %.1f MB: use a smaller batch, "
+                          "fewer slots, or raise memory_max_bytes (--memory)",
+                          LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
+    const size_t cache = leat__cpu_cache_bytes();
+    /* What is read goes through the cache too, and others use it: only half of it is ours. What is mixed or filled up is
+     * read again. */
+    plan->non_temporal =
+        cache > 0 && (size_t)plan->n_slots_begin * slot > cache / 2 && !plan->group && !planner->padding;
+    return 0;
+}
+
+/* What reading takes beyond moving the bytes. */
+static double read_us(const leat__source *source) {
+    double us = 0;
+    for (int i = 0; i < source->n_parts; i++) us = LEAT_MAX(us, read_us(source->part[i]));
+    const char *name = source->class->name;
+    if (strcmp(name, "synth") == 0) us = (double)source->bytes_max / 100;
+    if (strcmp(name, "folder") == 0 || strcmp(name, "list") == 0) us = 30;
+    return us;
+}
+
+/* A task is at least 100 us of work, by a rough estimate that depends on the plan alone. */
+static void size_task(leat__plan *plan) {
+    double us = 0.3 + (double)plan->source->bytes_max / 8000 + read_us(plan->source);
+    for (int i = 0; i < plan->n_outputs; i++) us += (double)plan->output[i].stride / 8000;
+    for (int i = 0; i < plan->n_steps; i++)
+        if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode) us += 500;
+    plan->grain = (int)LEAT_CLAMP(100 / us + 0.5, 1.0, (double)plan->batch);
+    if (plan->group) plan->grain = LEAT_ALIGN_UP(plan->grain, plan->group);
+}
+
+/* --------------------------------------------------------------------------------------------- build */
+
+/* Who we are decides which part of each batch is ours, and how much of the machine. */
+static int find_rank(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    leat__rank found;
+    bool automatic = false;
+    for (int i = 0; i < planner->spec->n_uses; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        automatic |=
+            use->op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0;
+    }
+    LEAT_TRY(leat__rank_find(&found, planner->config, automatic, err));
+    plan->rank = found.rank;
+    plan->world = found.world;
+    plan->local = found.local;
+    if (planner->open.n_threads <= 0) planner->open.n_threads = leat__cpu_share(found.local);
+    return 0;
+}
+
+static int read_read_ahead(leat__plan *plan, const leat__use *use, leat_error *err) {
+    const leat__arg_value *arg = leat__use_arg(use, "read_ahead");
+    int64_t n = 0;
+    if (!arg->given || strcmp(arg->text, "auto") == 0) return 0;
+    if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > 64))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "read_ahead must be auto, off or a number of threads up to 64, not '%s'",
+                               arg->text);
+    plan->read_ahead = (int)n;
+    return 0;
+}
+
+static int read_options(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    LEAT_TRY(find_rank(planner, err));
+    const size_t given = planner->config->memory_max_bytes;
+    /* Holds for what is probed too. */
+    plan->budget = given ? given : (size_t)(leat__memory_available() / 4 / (uint64_t)plan->local);
+    plan->max_bad = planner->config->max_bad;
+    plan->seed = planner->config->seed;
+    plan->on_error = planner->config->on_error;
+    plan->fuse = plan->checkpoints = true;
+    plan->read_ahead = -1;
+    for (int i = 0; i < planner->spec->n_uses; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        if (use->op->plan != leat__plan_options) continue;
+        if (leat__use_arg(use, "on_error")->given) plan->on_error = (int)leat__use_arg(use, "on_error")->i;
+        if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
+        if (leat__use_arg(use, "max_bad")->given) plan->max_bad = leat__use_arg(use, "max_bad")->i;
+        plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
+        plan->checkpoints &= leat__use_arg(use, "checkpoints")->i != 0;
+        LEAT_TRY(read_read_ahead(plan, use, err));
+    }
+    if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "on_error must be raise, skip or replace");
+    if (plan->max_bad < 0)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "max_bad must be a number of samples, 0 for any number");
+    return 0;
+}
+
+static int write_normal_text(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    plan->text.kind = LEAT_MEM_PLAN;
+    bool fits = true, fast = false;
+    for (int i = 0; i < planner->spec->n_uses && fits; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        if (use->op->plan == leat__plan_options) fast |= leat__use_arg(use, "accuracy")->i != 0;
+        /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. Nor is the policy for bad
+         * samples: whoever was stopped by one wants to go on from there without it. */
+        if (use->op->plan == leat__plan_prefetch || use->op->plan == leat__plan_options) continue;
+        if (use->op->plan == leat__plan_cache) { /* nor where samples are kept, unless draws depend on it */
+            if (plan->caching.freeze) fits = leat__buf_append(&plan->text, " | cache freeze=true", 20);
+            continue;
+        }
+        leat__batch_use whole;
+        const char *source = planner->source_text ? planner->source_text : use->op->name;
+        if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
+        fits = fits && (use->op->kind == LEAT_OP_SOURCE
+                            ? leat__buf_append(&plan->text, source, strlen(source))
+                            : leat__use_normal(leat__batch_of_world(plan, use, &whole), &plan->text));
+    }
+    static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */
+    if (fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
+    if (!fits || !leat__buf_append(&plan->text, "", 1))
+        return leat__fail_memory(err, plan->text.size, "a plan");
+    plan->fingerprint = leat__hash(&plan->seed, sizeof plan->seed,
+                                   leat__hash(plan->text.data, plan->text.size, plan->contents));
+    return 0;
+}
+
+/* Whether a list of names, separated by commas, has this one more than once. */
+static bool is_named_twice(const char *list, const char *name) {
+    const size_t n = strlen(name);
+    int found = 0;
+    for (;;) {
+        const size_t len = strcspn(list, ",");
+        found += len == n && memcmp(list, name, n) == 0;
+        if (!list[len]) return found > 1;
+        list += len + 1;
+    }
+}
+
+/* An operation on samples whose `field` is a list, image,mask, is planned for each of them. Its draws are the same for all:
+ * they depend on its number. */
+static int plan_each(leat__planner *planner, const leat__use *use, int arg, leat_error *err) {
+    char *name = leat__plan_keep(planner, use->arg[arg].text, strlen(use->arg[arg].text) + 1, err);
+    leat__use *each = leat__plan_keep(planner, use, sizeof *use, err);
+    if (!name || !each) return LEAT_ERR_MEMORY;
+    planner->several = true;
+    int rc = 0;
+    for (char *end; name && rc == 0; name = end ? end + 1 : NULL, planner->again = true) {
+        end = strchr(name, ',');
+        if (end) *end = 0;
+        each->arg[arg].text = name;
+        if (is_named_twice(use->arg[arg].text, name))
+            rc = leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", name);
+        else rc = use->op->plan(planner, each, err);
+    }
+    planner->several = planner->again = false;
+    return rc;
+}
+
+static bool is_live(const leat__planner *planner, const char *name) {
+    for (int i = 0; i < planner->n_fields; i++)
+        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) return true;
+    return false;
+}
+
+int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__op *op = use->op;
+    LEAT_TRY(leat__bucket_check(planner, use, err));
+    const bool on_samples = op->kind == LEAT_OP_SAMPLE || op->kind == LEAT_OP_IMAGE;
+    for (int i = 0; on_samples && i < LEAT_ARGS_MAX && op->arg[i].name; i++) {
+        const char *text = use->arg[i].text;
+        if (op->arg[i].kind == LEAT_ARG_FIELD && strcmp(op->arg[i].name, "field") == 0 && strchr(text, ',') &&
+            !is_live(planner, text))
+            return plan_each(planner, use, i, err);
+    }
+    return op->plan(planner, use, err);
+}
+
+static int run_operations(leat__planner *planner, leat_error *err) {
+    for (int i = 0; i < planner->spec->n_uses; i++) {
+        const leat__use *use = &planner->spec->use[i];
+        if (!planner->source_known && use->op->kind != LEAT_OP_SOURCE && use->op->plan != leat__plan_options)
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "a pipeline begins with a source, such as folder, list, tfrecord or npy");
+        if (planner->batched && (use->op->kind == LEAT_OP_SAMPLE || use->op->kind == LEAT_OP_IMAGE))
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                                   "works on single samples: write it before batch");
+        LEAT_TRY(leat__plan_use(planner, use, err));
+    }
+    if (!planner->source_known)
+        return leat__fail(err, LEAT_ERR_SYNTAX,
+                          "the pipeline is empty: begin with a source, such as folder photos/train");
+    return 0;
+}
+
+/* Only who decodes parts has use for checkpoints. */
+static int open_notes(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    bool wanted = false;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step *step = &plan->step[i];
+        if (step->kind == LEAT_STEP_PASS) wanted |= leat__pass_notes(step->as.pass);
+    }
+    if (!wanted || !plan->checkpoints) return 0;
+    const leat__notes_options options = {.bytes_max = plan->budget / LEAT_NOTES_SHARE,
+                                         .n_files = plan->source->n_samples,
+                                         .home = plan->source->home,
+                                         .open = &planner->open};
+    return leat__notes_open(&plan->notes, &options, err);
+}
+
+static int build(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    LEAT_TRY(read_options(planner, err));
+    LEAT_TRY(run_operations(planner, err));
+    LEAT_TRY(leat__follow_settle(planner, &planner->spec->use[planner->spec->n_uses - 1], -1, err));
+    LEAT_TRY(leat__device_settle(planner, err));
+    leat__bucket_resolve(planner);
+    LEAT_TRY(choose_outputs(planner, err));
+    LEAT_TRY(leat__bucket_outputs(planner, err));
+    LEAT_TRY(leat__padding_resolve(planner, err));
+    if (plan->n_outputs == 0) return leat__fail(err, LEAT_ERR_SYNTAX, "no field is left for the batch");
+    bool known = true;
+    for (int i = 0; i < plan->n_outputs; i++)
+        known &= plan->output[i].field.ragged || plan->output[i].padded || plan->output[i].by_bucket ||
+                 shape_known(&plan->output[i].field);
+    if (leat__order_length(&plan->order) == 0)
+        return leat__fail(err, LEAT_ERR_NOT_FOUND,
+                          "no sample is left: %s, and take, skip and shard leave none of them",
+                          plan->source->title);
+    if (!known) LEAT_TRY(leat__plan_probe(planner, err));
+    LEAT_TRY(lay_out_slot(planner, err));
+    LEAT_TRY(leat__group_resolve(planner, err));
+    LEAT_TRY(fit_memory(planner, err));
+    LEAT_TRY(leat__plan_open_cache(planner, err));
+    LEAT_TRY(open_notes(planner, err));
+    size_task(plan);
+    LEAT_TRY(write_normal_text(planner, err));
+    return leat__order_allocate(&plan->order, err);
+}
+
+int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
+    *plan = (leat__plan){
+        .batch = 1, .world = 1, .local = 1, .turns = 1, .n_pieces = 1, .memory.kind = LEAT_MEM_PLAN};
+    leat__planner planner = {
+        .plan = plan,
+        .spec = spec,
+        .config = config,
+        .open = {.n_threads = config->n_threads,
+                 .now_ns = leat__wall_ns(),
+                 .cache_dir = config->cache_dir,
+                 .no_side_files = config->no_side_files != 0,
+                 .progress = config->progress,
+                 .user = config->user},
+    };
+    const int rc = build(&planner, err);
+    if (rc < 0) leat__plan_free(plan);
+    return rc;
+}
+
+uint64_t leat__plan_places(const leat__plan *plan) {
+    return LEAT_CLAMP(plan->cycle, UINT64_C(1), (uint64_t)leat__stream_shards(plan->stream));
+}
+
+int leat__plan_count_streams(const leat__plan *plan) {
+    int n = plan->stream != NULL;
+    for (int k = 0; k < plan->n_parts; k++) n += leat__plan_count_streams(&plan->part[k]);
+    return n;
+}
+
+int leat__plan_nodes(const leat__plan *plan) {
+    int n = 1;
+    for (int k = 0; k < plan->n_parts; k++) n += leat__plan_nodes(&plan->part[k]);
+    return n;
+}
+
+int leat__plan_turns(const leat__plan *plan) {
+    int n = plan->stream && leat__plan_places(plan) > 1 ? (int)leat__plan_places(plan) : 0;
+    for (int k = 0; k < plan->n_parts; k++) n += leat__plan_turns(&plan->part[k]);
+    return n;
+}
+
+void leat__plan_free(leat__plan *plan) {
+    for (int i = 0; i < plan->n_steps; i++)
+        for (int k = 0; plan->step[i].kind == LEAT_STEP_PARSE && k < plan->step[i].as.parse.n; k++)
+            leat__buf_free(&plan->step[i].as.parse.feature[k].fallback);
+    leat__cache_close(&plan->cache);
+    leat__notes_close(&plan->notes);
+    leat__source_free(&plan->source);
+    for (int k = 0; k < plan->n_parts; k++) {
+        plan->part[k].serial = NULL; /* that of the whole */
+        if (plan->part[k].borrows) plan->part[k].source = NULL, plan->part[k].n_steps = 0;
+        leat__plan_free(&plan->part[k]);
+    }
+    leat__free(plan->part);
+    leat__blend_free(&plan->joining.blend);
+    if (plan->serial) pthread_mutex_destroy(plan->serial);
+    leat__free(plan->serial);
+    leat__stream_free(&plan->stream);
+    leat__order_free(&plan->order);
+    leat__buf_free(&plan->text);
+    leat__arena_free(&plan->memory);
+    *plan = (leat__plan){0};
+}

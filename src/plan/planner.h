@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a spec to a plan: what plan functions see and call. The plan itself is data (sample/plan.h). */
+#ifndef LEAT_PLAN_PLANNER_H
+#define LEAT_PLAN_PLANNER_H
+
+#include "plan/plan_image.h"
+#include "plan/spec.h"
+#include "sample/plan.h"
+
+/* What plan functions see: the plan, and what is known of the fields at this point of the text. */
+typedef struct leat__plan_field {
+    leat_field info;  /* dtype BYTES: not decoded yet                          */
+    size_t count_max; /* of values when ragged, 0 = not known                  */
+    int pass;         /* number of the step that can take further image operations, -1 = none */
+    bool nchw;        /* how the last pass will store it                        */
+    int64_t classes;  /* labels that were renumbered: all lie below it; 0 = they are the source's */
+    uint32_t masks;   /* bit i: field i is a mask that moves with this picture */
+    bool mask;        /* it is one, of the picture `leader`                    */
+    int leader;
+    float mask_fill;
+    bool by_bucket;            /* its size is that of the batch's bucket               */
+    int trail;                 /* number, from 1, of its trail, if boxes or keypoints follow it; 0 = none */
+    int n_moves;               /* that lie on it here                                                     */
+    int trail_of;              /* not 0: this is the trail of that field, from 1, for a cache             */
+    leat__device_plan *device; /* not NULL: what is done to it is done elsewhere               */
+} leat__plan_field;
+
+struct leat__planner {
+    leat__plan *plan;
+    const leat_spec *spec;
+    const leat_config *config;
+    leat__open_options open;
+    int n_fields;
+    leat__plan_field field[LEAT_VALUES_MAX];
+    bool live[LEAT_VALUES_MAX]; /* parse consumes its record                             */
+    bool batched;
+    const leat__use *padding; /* padded_batch, NULL = none                             */
+    bool source_known;
+    const char *source_text; /* what is combined, in its normal form; NULL: a plain source */
+    uint32_t inside;         /* which of the texts inside texts this is, 0 = the whole       */
+    bool several;            /* the operation works on several fields of a sample     */
+    bool again;              /* ... and this is not the first of them                 */
+    struct {
+        uint32_t op;
+        int part;
+    } meeting[LEAT_MEETINGS_MAX]; /* (plan->n_meetings) which part of which operation  */
+    int n_followers;
+    leat__follower follower[LEAT_FOLLOWERS_MAX];
+};
+
+int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err);
+void leat__plan_free(leat__plan *plan);
+/* Lines of text for `leat plan`; snprintf's return value. */
+size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap);
+
+/* Plans an operation, for each of its fields if it names several. */
+int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err);
+
+/* For plan functions, in ops_*.c; plan_image.h has more for image operations. */
+int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) LEAT_PRINTF(4, 5);
+/* Index of the field that the argument `name` names; fails with the nearest name. */
+int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *name, int *out,
+                          leat_error *err);
+leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
+                                int value, leat_error *err);
+/* No further image operation may join what is planned for this field so far. */
+void leat__plan_close_pass(leat__planner *planner, int field);
+/* Sizes that the fields do not tell by themselves: asks the first sample that can be read. In probe.c. */
+int leat__plan_probe(leat__planner *planner, leat_error *err);
+
+/* plan_source.c. A pipeline has one source. What opening it returned (rc); its fields become the first values. */
+int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err);
+int leat__plan_source_take(leat__planner *planner, int rc);
+/* A mutex around callbacks of the program that are not thread-safe; the source owns it. */
+int leat__plan_guard(leat__guard *out, leat_error *err);
+/* Of a stream: what was planned so far becomes a part of its own, with the first n_verbs verbs of the order, and the others see
+ * its samples as a stream that begins anew with each epoch. So verbs can follow that count or choose across those before. */
+int leat__plan_wrap(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err);
+/* Whether every epoch of what is combined, or wrapped, has the same samples in the same order. */
+bool leat__plan_fixed(const leat__plan *plan);
+/* The argument `seed`, or that of the pipeline. */
+uint64_t leat__plan_seed(const leat__planner *planner, const leat__use *use);
+int leat__plan_order_add(leat__planner *planner, leat__order_verb verb, leat_error *err);
+
+/* plan_follow.c: boxes and keypoints that move with a picture (sample/follow.h). */
+/* From here on `value` follows the picture `leader`. */
+int leat__follow_begin(leat__planner *planner, const leat__use *use, const leat__follower *follower,
+                       leat_error *err);
+/* The picture has n moves more, if anything follows it. */
+int leat__follow_count(leat__planner *planner, const leat__use *use, int picture, int n, leat_error *err);
+/* Somebody wants the values of a field as they are at this point of the text: moves it as far as its picture has come.
+ * field -1: all of them. */
+int leat__follow_settle(leat__planner *planner, const leat__use *use, int field, leat_error *err);
+/* What is planned next for the picture needs the boxes in that field, as they are here: how to read them. */
+int leat__follow_need(leat__planner *planner, const leat__use *use, int picture, int field,
+                      const leat__follow_plan **out, leat_error *err);
+/* A cache: trails are kept as fields of their own, and taken up again behind it. */
+int leat__follow_keep(leat__planner *planner, const leat__use *use, leat_error *err);
+int leat__follow_resume(leat__planner *planner, const leat__use *use, leat_error *err);
+
+/* Plan functions that the planner knows by name: neither changes a byte of the samples. */
+int leat__plan_prefetch(leat__planner *, const leat__use *, leat_error *);
+int leat__plan_options(leat__planner *, const leat__use *, leat_error *);
+int leat__plan_cache(leat__planner *, const leat__use *, leat_error *);
+/* In ops_cache.c: shares the budget with a cache and opens it, when everything else is known. */
+int leat__plan_open_cache(leat__planner *planner, leat_error *err);
+/* ops_bucket.c: whether an operation may stand behind buckets; when the text is planned, what batches they make; what the
+ * outputs' sizes are. */
+int leat__bucket_check(leat__planner *planner, const leat__use *use, leat_error *err);
+void leat__bucket_resolve(leat__planner *planner);
+int leat__bucket_outputs(leat__planner *planner, leat_error *err);
+/* ops_mix.c. Once fields have become outputs and shapes are known: fills in what the text did not tell. */
+int leat__group_resolve(leat__planner *planner, leat_error *err);
+/* plan_padding.c. After the outputs were chosen: which of them differ in size, what is the largest, what they are filled up with. */
+int leat__padding_resolve(leat__planner *planner, leat_error *err);
+/* ops_device.c: what another device does (sample/device.h). Whether an operation may work on field `at`, which is the device's. */
+int leat__device_check(const leat__planner *planner, const leat__use *use, int at, leat_error *err);
+/* Adds a part to the device's list; leat__plan_add_* call it. op: as the parts have it, named. */
+int leat__device_add(leat__planner *planner, const leat__use *use, int at, const leat__device_part *part,
+                     leat_error *err);
+/* When the text is planned: what goes out is the picture as it was. */
+int leat__device_settle(leat__planner *planner, leat_error *err);
+/* And one that asks who we are before everything else. */
+int leat__plan_shard(leat__planner *, const leat__use *, leat_error *);
+
+/* ops_batching.c: an operation as one process would have to write it that does the work of all ranks: `batch 8` of four
+ * ranks is `batch 32`. So a state belongs to any number of ranks. */
+typedef struct leat__batch_use {
+    leat__use use;
+    char size[24];
+} leat__batch_use;
+const leat__use *leat__batch_of_world(const leat__plan *plan, const leat__use *use, leat__batch_use *room);
+
+#endif

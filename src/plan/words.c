@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words and numbers of the pipeline text: looking up, guessing what was meant, reading numbers without a locale. */
+#include "plan/op.h"
+
+#include <stdio.h>
+
+static const char *const dtype_names[LEAT_DTYPE_COUNT] = {
+    [LEAT_DTYPE_U8] = "u8",     [LEAT_DTYPE_I8] = "i8",       [LEAT_DTYPE_U16] = "u16",
+    [LEAT_DTYPE_I16] = "i16",   [LEAT_DTYPE_U32] = "u32",     [LEAT_DTYPE_I32] = "i32",
+    [LEAT_DTYPE_U64] = "u64",   [LEAT_DTYPE_I64] = "i64",     [LEAT_DTYPE_F16] = "f16",
+    [LEAT_DTYPE_BF16] = "bf16", [LEAT_DTYPE_F32] = "f32",     [LEAT_DTYPE_F64] = "f64",
+    [LEAT_DTYPE_BOOL] = "bool", [LEAT_DTYPE_BYTES] = "bytes",
+};
+static const uint8_t dtype_sizes[LEAT_DTYPE_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
+/* The names that NumPy and TensorFlow use. */
+static const struct {
+    const char *name;
+    int dtype;
+} dtype_aliases[] = {
+    {"uint8", LEAT_DTYPE_U8},     {"int8", LEAT_DTYPE_I8},       {"uint16", LEAT_DTYPE_U16},
+    {"int16", LEAT_DTYPE_I16},    {"uint32", LEAT_DTYPE_U32},    {"int32", LEAT_DTYPE_I32},
+    {"uint64", LEAT_DTYPE_U64},   {"int64", LEAT_DTYPE_I64},     {"float16", LEAT_DTYPE_F16},
+    {"half", LEAT_DTYPE_F16},     {"bfloat16", LEAT_DTYPE_BF16}, {"float32", LEAT_DTYPE_F32},
+    {"float", LEAT_DTYPE_F32},    {"float64", LEAT_DTYPE_F64},   {"double", LEAT_DTYPE_F64},
+    {"string", LEAT_DTYPE_BYTES},
+};
+
+const char *leat_dtype_name(int dtype) {
+    return dtype >= 0 && dtype < LEAT_DTYPE_COUNT ? dtype_names[dtype] : "?";
+}
+
+size_t leat_dtype_size(int dtype) {
+    return dtype >= 0 && dtype < LEAT_DTYPE_COUNT ? dtype_sizes[dtype] : 0;
+}
+
+const char *leat_stage_name(int stage) {
+    static const char *const names[LEAT_STAGE_COUNT] = {"none",   "read",      "parse",
+                                                        "decode", "transform", "store"};
+    return stage >= 0 && stage < LEAT_STAGE_COUNT ? names[stage] : "?";
+}
+
+int leat__dtype_find(const char *name, size_t n) {
+    for (int i = 0; i < LEAT_DTYPE_COUNT; i++)
+        if (strlen(dtype_names[i]) == n && memcmp(dtype_names[i], name, n) == 0) return i;
+    for (size_t i = 0; i < LEAT_COUNT(dtype_aliases); i++)
+        if (strlen(dtype_aliases[i].name) == n && memcmp(dtype_aliases[i].name, name, n) == 0)
+            return dtype_aliases[i].dtype;
+    return -1;
+}
+
+const leat__op *leat__op_find(const char *name) {
+    const leat__op *op;
+    for (size_t i = 0; (op = leat__op_at(i)) != NULL; i++)
+        if (strcmp(op->name, name) == 0) return op;
+    return NULL;
+}
+
+/* Edits that turn a into b, a swap of neighbours counting as one; more than 40 letters are not compared. */
+static int distance(const char *a, const char *b) {
+    enum { LETTERS = 40 };
+    const int n = (int)strlen(a), m = (int)strlen(b);
+    if (n > LETTERS || m > LETTERS) return LETTERS;
+    int row[3][LETTERS + 1];
+    for (int j = 0; j <= m; j++) row[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        int *now = row[i % 3], *above = row[(i + 2) % 3], *above2 = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= m; j++) {
+            now[j] = LEAT_MIN(LEAT_MIN(above[j], now[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = LEAT_MIN(now[j], above2[j - 2] + 1);
+        }
+    }
+    return row[n % 3][m];
+}
+
+const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i),
+                          const void *user) {
+    const char *best = NULL, *known;
+    int best_distance = 1 + (int)strlen(word) / 3;
+    for (size_t i = 0; (known = next(user, i)) != NULL; i++) {
+        const int d = distance(word, known);
+        if (d <= best_distance && (!best || d < best_distance)) best = known, best_distance = d;
+    }
+    /* A word that was only begun, or that misses its first part: "flip_left_right". */
+    for (size_t i = 0; !best && strlen(word) >= 3 && (known = next(user, i)) != NULL; i++)
+        if (strstr(known, word)) best = known;
+    return best;
+}
+
+static const char *op_name(const void *user, size_t i) {
+    (void)user;
+    const leat__op *op = leat__op_at(i);
+    return op ? op->name : NULL;
+}
+
+const char *leat__op_nearest(const char *name) {
+    return leat__nearest(name, op_name, NULL);
+}
+
+bool leat__parse_int(const char *text, int64_t *out) {
+    static const struct {
+        const char *suffix;
+        int64_t factor;
+    } units[] = {{"", 1}, {"k", 1000}, {"M", 1000000}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+    const bool negative = *text == '-';
+    const char *c = text + (negative || *text == '+');
+    if (*c < '0' || *c > '9') return false;
+    int64_t value = 0;
+    for (; *c >= '0' && *c <= '9'; c++)
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c - '0', &value))
+            return false;
+    for (size_t i = 0; i < LEAT_COUNT(units); i++) {
+        if (strcmp(c, units[i].suffix) != 0) continue;
+        if (__builtin_mul_overflow(value, negative ? -units[i].factor : units[i].factor, out)) return false;
+        return true;
+    }
+    return false;
+}
+
+/* Digits, an optional fraction and exponent. Exact for up to 15 digits and powers of ten up to 22, where one
+ * multiplication or division of doubles rounds once; longer ones are right to the last place or so. */
+static bool parse_decimal(const char **text, double *out) {
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const char *c = *text;
+    uint64_t digits = 0;
+    int exponent = 0, seen = 0;
+    for (bool fraction = false;; c++) {
+        if (*c == '.' && !fraction) fraction = true;
+        else if (*c >= '0' && *c <= '9') {
+            seen++;
+            if (digits < UINT64_C(100000000000000000))
+                digits = digits * 10 + (uint64_t)(*c - '0'), exponent -= fraction;
+            else exponent += !fraction;
+        } else break;
+    }
+    if (seen == 0) return false;
+    if (*c == 'e' || *c == 'E') {
+        const bool minus = c[1] == '-';
+        c += 1 + (c[1] == '-' || c[1] == '+');
+        if (*c < '0' || *c > '9') return false;
+        int e = 0;
+        for (; *c >= '0' && *c <= '9'; c++)
+            if (e < 1000) e = e * 10 + (*c - '0');
+        exponent += minus ? -e : e;
+    }
+    double value = (double)digits;
+    for (; exponent > 0 && value != 0; exponent -= LEAT_MIN(exponent, 22)) {
+        value *= powers[LEAT_MIN(exponent, 22)];
+        if (value > 1.7e308) return false;
+    }
+    for (; exponent < 0 && value != 0; exponent += LEAT_MIN(-exponent, 22))
+        value /= powers[LEAT_MIN(-exponent, 22)];
+    *text = c;
+    *out = value;
+    return true;
+}
+
+bool leat__parse_number(const char *text, double *out) {
+    const bool negative = *text == '-';
+    text += negative || *text == '+';
+    double value, divisor = 1;
+    if (!parse_decimal(&text, &value)) return false;
+    if (*text == '/') {
+        text++;
+        if (!parse_decimal(&text, &divisor) || divisor == 0) return false;
+    }
+    if (*text) return false;
+    value /= divisor;
+    *out = negative ? -value : value;
+    return value <= 1.7976931348623157e308; /* a quotient can be too large as well */
+}
+
+bool leat__next_number(const char **at, double *out, char part[64]) {
+    const size_t n = strcspn(*at, ",");
+    snprintf(part, 64, "%.*s", (int)LEAT_MIN(n, (size_t)63), *at);
+    if (**at == 0 || !leat__parse_number(part, out)) return false;
+    *at += n + ((*at)[n] == ',');
+    return true;
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/ahead.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "run/pipeline.h"
+
+enum { CELLS = 512, PIECES = 2 * CELLS + 2 };
+
+/* When to begin and to stop, see leat__ahead_tune. */
+static const uint64_t tune_every_ns = 20000000, fast_read_ns = 100000;
+enum { BEGIN_PERCENT = 15, MORE_PERCENT = 4, READS_TO_JUDGE = 32 };
+
+typedef enum cell_state {
+    CELL_READING,
+    CELL_READY,
+    CELL_TAKEN, /* a worker looks at it                                      */
+    CELL_GONE,  /* could not be read, or did not fit: the worker's own to do */
+    CELL_DONE   /* its worker has been here                                  */
+} cell_state;
+
+struct leat__ahead_cell {
+    cell_state state;
+    uint64_t epoch, position;
+    uint64_t estimate; /* bytes it was counted with */
+    uint64_t piece;    /* number of its piece of the ring */
+    bool has_piece;
+    leat__value *value; /* (n_fields) */
+};
+
+typedef struct piece { /* a run of bytes of the ring, in the order in which they were handed out */
+    size_t begin, end;
+    bool free;
+} piece;
+
+typedef struct helper { /* one thread */
+    leat__ahead *ahead;
+    int number;
+    leat__reader reader;
+    uint64_t bytes_read; /* as others may see it */
+} helper;
+
+struct leat__ahead {
+    leat_pipeline *feed;
+    /* Helpers: there may be something to read; they take part again; workers: something was read. */
+    leat__cond room, parked, done;
+    bool made;
+    int n_active; /* helpers with a number below it read */
+    int n_started;
+    helper helper[LEAT_READING_MAX];
+    /* What comes next: place `place` of the batch that begins there. */
+    leat__cursor batch;
+    int place;
+    bool begun;
+    leat__ahead_cell *cell; /* [CELLS]: cell[i % CELLS] for tail <= i < head, in the order of positions */
+    uint64_t tail, head;
+    leat__value *values;
+    uint8_t *bytes; /* the ring */
+    size_t cap;
+    size_t write; /* where the next piece begins */
+    piece piece[PIECES];
+    uint64_t piece_tail, piece_head;
+    uint64_t group_iteration, group; /* of a shuffle by blocks, that storage was told of last */
+    bool told;
+    uint64_t estimated;  /* bytes of all cells, as far as one can tell before they are read */
+    uint64_t mean_bytes; /* of samples lately */
+    uint64_t taken;
+    /* For tuning: */
+    uint64_t n_reads, read_ns;
+    uint64_t last_ns, last_slow_ns, last_task_ns, last_reads, last_read_ns;
+};
+
+/* ---------------------------------------------------------------------------------------- open, close */
+
+int leat__ahead_new(leat__ahead **out, leat_pipeline *feed, leat_error *err) {
+    *out = NULL;
+    if (leat__plan_streams(&feed->plan) || feed->plan.read_ahead == 0 || feed->plan.source->no_read_ahead ||
+        feed->config.synchronous)
+        return 0;
+    leat__ahead *a = leat__alloc(LEAT_MEM_WORKER, sizeof *a);
+    if (!a) return leat__fail_memory(err, sizeof *a, "read-ahead");
+    a->feed = feed;
+    a->cap = LEAT_MIN(feed->plan.budget / LEAT_AHEAD_SHARE, LEAT_AHEAD_BYTES_MAX);
+    leat__cond *const conds[] = {&a->room, &a->parked, &a->done};
+    for (int i = 0; i < (int)LEAT_COUNT(conds); i++) {
+        const int rc = leat__cond_init(conds[i], err);
+        if (rc == 0) continue;
+        while (i-- > 0) pthread_cond_destroy(conds[i]);
+        leat__free(a);
+        return rc;
+    }
+    *out = a;
+    return 0;
+}
+
+void leat__ahead_free(leat__ahead **handle) {
+    leat__ahead *a = *handle;
+    if (!a) return;
+    for (int i = 0; i < LEAT_READING_MAX; i++)
+        if (a->helper[i].ahead) leat__reader_free(a->feed->plan.source, &a->helper[i].reader);
+    if (a->bytes) leat__free_pages(a->bytes, a->cap);
+    leat__free(a->values);
+    leat__free(a->cell);
+    pthread_cond_destroy(&a->room);
+    pthread_cond_destroy(&a->parked);
+    pthread_cond_destroy(&a->done);
+    leat__free(a);
+    *handle = NULL;
+}
+
+/* Memory is not there before the first thread is. */
+static bool make_room(leat__ahead *a) {
+    if (a->made) return true;
+    const size_t n_fields = (size_t)a->feed->plan.source->n_fields;
+    if (!a->cell) a->cell = leat__alloc(LEAT_MEM_WORKER, CELLS * sizeof *a->cell);
+    if (!a->values) a->values = leat__alloc(LEAT_MEM_WORKER, CELLS * n_fields * sizeof *a->values);
+    if (!a->bytes) a->bytes = leat__alloc_pages(a->cap);
+    a->made = a->cell && a->values && a->bytes;
+    for (size_t i = 0; i < CELLS && a->made; i++) a->cell[i].value = a->values + i * n_fields;
+    return a->made;
+}
+
+void leat__ahead_clear(leat__ahead *a) {
+    a->begun = a->told = false;
+    a->tail = a->head = a->piece_tail = a->piece_head = 0;
+    a->write = 0;
+    a->estimated = 0;
+    leat__ahead_wake(a);
+}
+
+void leat__ahead_wake(leat__ahead *a) {
+    pthread_cond_broadcast(&a->room);
+    pthread_cond_broadcast(&a->parked);
+}
+
+/* ------------------------------------------------------------------------------------------ the ring */
+
+static piece *piece_at(leat__ahead *a, uint64_t i) {
+    return &a->piece[i % PIECES];
+}
+
+static void push_piece(leat__ahead *a, size_t begin, size_t end, bool free) {
+    *piece_at(a, a->piece_head++) = (piece){begin, end, free};
+    a->write = end;
+}
+
+/* Bytes one behind the other; false if there is no room for them now. */
+static bool take_bytes(leat__ahead *a, size_t n, uint64_t *number) {
+    if (a->piece_tail == a->piece_head) a->write = 0;
+    const bool any = a->piece_tail < a->piece_head;
+    const size_t oldest = any ? piece_at(a, a->piece_tail)->begin : 0;
+    if (n > a->cap || a->piece_head - a->piece_tail + 2 > PIECES) return false;
+    if (!any || a->write > oldest) {
+        if (a->cap - a->write < n) { /* what is left at the end stays empty */
+            if (oldest <= n) return false;
+            push_piece(a, a->write, a->cap, true);
+            a->write = 0;
+        }
+    } else if (oldest - a->write <= n) return false; /* a full ring must not look like an empty one */
+    *number = a->piece_head;
+    push_piece(a, a->write, a->write + n, false);
+    return true;
+}
+
+static void free_bytes(leat__ahead *a, uint64_t number) {
+    piece_at(a, number)->free = true;
+    while (a->piece_tail < a->piece_head && piece_at(a, a->piece_tail)->free) a->piece_tail++;
+}
+
+/* ------------------------------------------------------------------------------------------- what next */
+
+/* Places of this rank in the batch that begins there. */
+static uint64_t places_of(leat_pipeline *feed, leat__cursor at, uint64_t *n_global) {
+    const leat__plan *plan = &feed->plan;
+    const uint64_t batch = (uint64_t)plan->batch, own = (uint64_t)plan->rank * batch;
+    int bucket;
+    *n_global = leat__sched_batch(feed, at, &bucket);
+    if (plan->drop_remainder && *n_global < leat__plan_global_batch(plan)) *n_global = 0;
+    return *n_global > own ? LEAT_MIN(*n_global - own, batch) : 0;
+}
+
+static int compare(uint64_t a, uint64_t b) {
+    return (a > b) - (a < b);
+}
+
+/* Where the workers are: the first place that none of them has. */
+static void catch_up(leat__ahead *a) {
+    const leat_pipeline *feed = a->feed;
+    const leat__cursor at = feed->dealing ? feed->dealing->begin : feed->cursor;
+    const int place = feed->dealing ? feed->dealing->next_place : 0;
+    int order = compare(a->batch.epoch, at.epoch);
+    if (order == 0) order = compare(a->batch.position, at.position);
+    if (order == 0) order = a->place - place;
+    if (a->begun && order >= 0) return;
+    a->batch = at;
+    a->place = place;
+    a->begun = true;
+}
+
+/* The next position to read; false when there is none any more. */
+static bool next_position(leat__ahead *a, uint64_t *position) {
+    catch_up(a);
+    for (int tries = 0; tries < 4; tries++) {
+        uint64_t n_global;
+        if (a->batch.epoch >= a->feed->n_epochs) return false;
+        const uint64_t n = places_of(a->feed, a->batch, &n_global);
+        if (n_global == 0) return false;
+        if ((uint64_t)a->place < n) {
+            *position = a->batch.position + (uint64_t)a->feed->plan.rank * (uint64_t)a->feed->plan.batch +
+                        (uint64_t)a->place;
+            return true;
+        }
+        a->batch = leat__sched_behind(a->feed, a->batch, n_global);
+        a->place = 0;
+    }
+    return false; /* this rank has nothing of several batches one after the other */
+}
+
+static uint64_t estimate(const leat__ahead *a, uint64_t sample) {
+    const uint64_t known = leat__source_size(a->feed->plan.source, sample);
+    return (known ? known : a->mean_bytes) + 4 * LEAT_MEM_PAD;
+}
+
+static void pass_tail(leat__ahead *a) {
+    while (a->tail < a->head && a->cell[a->tail % CELLS].state == CELL_DONE) a->tail++;
+}
+
+/* A cell for the next sample that is worth reading, or NULL. */
+static leat__ahead_cell *claim(leat__ahead *a, uint64_t *sample) {
+    leat_pipeline *feed = a->feed;
+    for (;;) {
+        uint64_t position;
+        pass_tail(a);
+        if (a->head - a->tail == CELLS || !next_position(a, &position)) return NULL;
+        *sample = leat__order_map(&feed->plan.order, a->batch.epoch, position).sample;
+        const uint64_t bytes = estimate(a, *sample);
+        const bool skip =
+            bytes > a->cap / 4 || (feed->plan.cache && leat__cache_holds(feed->plan.cache, *sample));
+        if (!skip && a->estimated + bytes > a->cap - a->cap / 8) return NULL;
+        leat__ahead_cell *cell = &a->cell[a->head++ % CELLS];
+        leat__value *const value = cell->value;
+        *cell = (leat__ahead_cell){.state = skip ? CELL_GONE : CELL_READING,
+                                   .epoch = a->batch.epoch,
+                                   .position = position,
+                                   .estimate = skip ? 0 : bytes,
+                                   .value = value};
+        a->place++;
+        a->estimated += cell->estimate;
+        if (!skip) return cell;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- read */
+
+enum { RUNS_MAX = 64 };
+
+typedef struct runs { /* of samples that storage can bring in one go */
+    int n;
+    uint64_t first[RUNS_MAX], last[RUNS_MAX];
+} runs;
+
+/* A shuffle by blocks has come to another group: its blocks. */
+static void list_runs(leat__ahead *a, const leat__ahead_cell *cell, runs *out) {
+    leat__order *order = &a->feed->plan.order;
+    leat__order_group group;
+    out->n = 0;
+    if (!a->feed->plan.source->class->will_read ||
+        !leat__order_group_of(order, cell->epoch, cell->position, &group))
+        return;
+    if (a->told && a->group_iteration == group.iteration && a->group == group.number) return;
+    a->told = true;
+    a->group_iteration = group.iteration;
+    a->group = group.number;
+    for (uint64_t i = 0; i < LEAT_MIN(group.n_runs, (uint64_t)RUNS_MAX); i++)
+        out->n += leat__order_group_run(order, &group, i, &out->first[out->n], &out->last[out->n]);
+}
+
+static size_t padded(size_t bytes) {
+    return LEAT_ALIGN_UP(bytes, (size_t)LEAT_MEM_PAD) + LEAT_MEM_PAD;
+}
+
+/* Copies what was read into the ring. With the mutex held, which is released meanwhile. */
+static bool keep(leat__ahead *a, leat__ahead_cell *cell, const leat__value *values) {
+    const int n_fields = a->feed->plan.source->n_fields;
+    size_t total = 0;
+    for (int i = 0; i < n_fields; i++) total += padded(values[i].bytes);
+    a->mean_bytes = a->mean_bytes ? (a->mean_bytes * 15 + total) / 16 : total;
+    if (!take_bytes(a, total, &cell->piece)) return false;
+    cell->has_piece = true;
+    uint8_t *to = a->bytes + piece_at(a, cell->piece)->begin;
+    leat__unlock(&a->feed->ring->mutex);
+    for (int i = 0; i < n_fields; i++) {
+        cell->value[i] = values[i];
+        cell->value[i].data = to;
+        if (values[i].bytes) memcpy(to, values[i].data, values[i].bytes);
+        to += padded(values[i].bytes);
+    }
+    leat__lock(&a->feed->ring->mutex);
+    return true;
+}
+
+static bool help(leat__ahead *a, helper *me) {
+    leat_pipeline *feed = a->feed;
+    const leat__source *source = feed->plan.source;
+    leat__value values[LEAT_FIELDS_MAX];
+    leat_error ignored; /* whoever needs the sample will meet the error again, and tell */
+    uint64_t sample;
+    if (feed->pause) return false;
+    leat__ahead_cell *cell = claim(a, &sample);
+    if (!cell) return false;
+    pthread_cond_signal(&a->room); /* perhaps there is something for another one too */
+    runs soon;
+    list_runs(a, cell, &soon);
+    feed->n_busy++;
+    leat__unlock(&feed->ring->mutex);
+    for (int i = 0; i < soon.n; i++)
+        source->class->will_read(source, &me->reader, soon.first[i], soon.last[i]);
+    const uint64_t began = leat__now_ns();
+    const int rc = source->class->read(source, &me->reader, sample, values, &ignored);
+    const uint64_t ns = leat__now_ns() - began;
+    leat__lock(&feed->ring->mutex);
+    a->n_reads++;
+    a->read_ns += ns;
+    me->bytes_read = me->reader.bytes_read;
+    cell->state = rc == 0 && keep(a, cell, values) ? CELL_READY : CELL_GONE;
+    pthread_cond_broadcast(&a->done);
+    feed->n_busy--;
+    if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&feed->ring->progress);
+    return true;
+}
+
+static void *helper_main(void *argument) {
+    helper *me = argument;
+    leat__ahead *a = me->ahead;
+    leat_pipeline *feed = a->feed;
+    leat__lock(&feed->ring->mutex);
+    while (!feed->stop) {
+        if (me->number >= a->n_active) leat__cond_wait(&a->parked, &feed->ring->mutex);
+        else if (!help(a, me)) leat__cond_wait(&a->room, &feed->ring->mutex);
+    }
+    feed->n_running--;
+    pthread_cond_broadcast(&feed->ring->progress);
+    leat__unlock(&feed->ring->mutex);
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------- take */
+
+static leat__ahead_cell *find(leat__ahead *a, uint64_t epoch, uint64_t position) {
+    uint64_t low = a->tail, high = a->head;
+    while (low < high) {
+        const uint64_t mid = low + (high - low) / 2;
+        const leat__ahead_cell *cell = &a->cell[mid % CELLS];
+        int order = compare(cell->epoch, epoch);
+        if (order == 0) order = compare(cell->position, position);
+        if (order == 0) return &a->cell[mid % CELLS];
+        if (order < 0) low = mid + 1;
+        else high = mid;
+    }
+    return NULL;
+}
+
+static void finish(leat__ahead *a, leat__ahead_cell *cell) {
+    if (cell->has_piece) free_bytes(a, cell->piece);
+    a->estimated -= cell->estimate;
+    cell->state = CELL_DONE;
+    pass_tail(a);
+    if (a->n_active) pthread_cond_signal(&a->room);
+}
+
+bool leat__ahead_in_use(const leat__ahead *a) {
+    return a->n_active > 0 || a->tail < a->head;
+}
+
+const leat__value *leat__ahead_take(leat__ahead *a, uint64_t epoch, uint64_t position,
+                                    leat__ahead_cell **out) {
+    leat__ahead_cell *cell = find(a, epoch, position);
+    *out = NULL;
+    if (!cell) return NULL;
+    while (cell->state == CELL_READING) leat__cond_wait(&a->done, &a->feed->ring->mutex);
+    if (cell->state != CELL_READY) {
+        finish(a, cell);
+        return NULL;
+    }
+    cell->state = CELL_TAKEN;
+    a->taken++;
+    *out = cell;
+    return cell->value;
+}
+
+void leat__ahead_give(leat__ahead *a, leat__ahead_cell *cell) {
+    finish(a, cell);
+}
+
+leat__ahead_facts leat__ahead_facts_of(const leat__ahead *a) {
+    leat__ahead_facts facts = {.n_active = a->n_active, .taken = a->taken};
+    for (int i = 0; i < a->n_started; i++) facts.bytes_read += a->helper[i].bytes_read;
+    return facts;
+}
+
+/* ----------------------------------------------------------------------------------------------- tune */
+
+/* As many threads as are wanted, or as many as there can be: fewer are slower, not wrong. */
+static void set_active(leat__ahead *a, int n) {
+    leat_pipeline *feed = a->feed;
+    n = LEAT_MIN(n, LEAT_READING_MAX);
+    if (n > 0 && !make_room(a)) return;
+    while (a->n_started < n) {
+        helper *one = &a->helper[a->n_started];
+        char name[32];
+        one->ahead = a;
+        one->number = a->n_started;
+        one->reader.bytes.kind = one->reader.extra.kind = LEAT_MEM_WORKER;
+        snprintf(name, sizeof name, "leat-ahead-%d", one->number);
+        if (leat__thread_start(&feed->reader[feed->n_readers], helper_main, one, name, NULL) < 0) break;
+        feed->n_readers++;
+        feed->n_running++;
+        a->n_started++;
+    }
+    a->n_active = LEAT_MIN(n, a->n_started);
+    leat__ahead_wake(a);
+}
+
+void leat__ahead_tune(leat__ahead *a) {
+    leat_pipeline *feed = a->feed;
+    const uint64_t now = leat__now_ns();
+    if (feed->plan.read_ahead > 0) {
+        if (a->n_active == 0) set_active(a, feed->plan.read_ahead);
+        return;
+    }
+    uint64_t slow_ns = 0, task_ns = 0;
+    for (int i = 0; i < feed->n_workers; i++) {
+        slow_ns += feed->worker[i].slow_ns;
+        task_ns += feed->worker[i].task_ns;
+    }
+    const uint64_t slow = slow_ns - a->last_slow_ns, task = task_ns - a->last_task_ns;
+    if (now - a->last_ns < tune_every_ns || task < tune_every_ns) return;
+    const uint64_t reads = a->n_reads - a->last_reads, read_ns = a->read_ns - a->last_read_ns;
+    const uint64_t percent = slow * 100 / task;
+    if (a->n_active == 0 && percent > BEGIN_PERCENT) {
+        /* While one worker waits, so many samples could be read for the others. */
+        const uint64_t ratio = slow * (uint64_t)feed->n_workers / LEAT_MAX(task - slow, (uint64_t)1);
+        set_active(a, (int)LEAT_MIN(ratio + ratio / 2 + 2, (uint64_t)LEAT_READING_MAX));
+    } else if (a->n_active > 0 && reads >= READS_TO_JUDGE && read_ns / reads < fast_read_ns) {
+        set_active(a, 0); /* it has come into the page cache meanwhile */
+    } else if (a->n_active > 0 && percent > MORE_PERCENT) {
+        set_active(a, a->n_active + a->n_active / 2 + 1);
+    }
+    a->last_ns = now;
+    a->last_slow_ns = slow_ns;
+    a->last_task_ns = task_ns;
+    a->last_reads = a->n_reads;
+    a->last_read_ns = a->read_ns;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Read-ahead, for storage that keeps workers waiting: a few threads read the samples that come next, in the order in
+ * which they will come, into a ring of bytes; a worker whose sample is there takes it, and reads it itself if it is not.
+ * Nothing but time depends on it.
+ *
+ * Threads are started when workers were seen to wait for a good part of their time, more of them as long as they still
+ * wait, and none reads while storage is fast. `options read_ahead=N` has N of them from the beginning, `off` none.
+ *
+ * All functions want the scheduler's mutex; those that read or copy release it meanwhile. */
+#ifndef LEAT_RUN_AHEAD_H
+#define LEAT_RUN_AHEAD_H
+
+#include "run/ring.h"
+
+typedef struct leat__ahead leat__ahead;
+typedef struct leat__ahead_cell leat__ahead_cell;
+
+/* The share of the budget that it may hold, and the most of all. */
+#define LEAT_AHEAD_SHARE 8
+#define LEAT_AHEAD_BYTES_MAX ((size_t)64 << 20)
+
+/* Not NULL if the plan wants it; no thread runs yet. */
+int leat__ahead_new(leat__ahead **out, struct leat_pipeline *feed, leat_error *err);
+void leat__ahead_free(leat__ahead **ahead);
+/* Forgets everything: the next sample to read is the next to come. Nobody reads. */
+void leat__ahead_clear(leat__ahead *ahead);
+void leat__ahead_wake(leat__ahead *ahead);
+/* Looks at what workers waited for since the last time, and changes the number of threads; starts them. */
+void leat__ahead_tune(leat__ahead *ahead);
+/* Whether some of the places that are dealt out now may have been read: only they need to ask. */
+bool leat__ahead_in_use(const leat__ahead *ahead);
+/* The values of a position if they are there, or will be in a moment: NULL, or to be given back. */
+const leat__value *leat__ahead_take(leat__ahead *ahead, uint64_t epoch, uint64_t position,
+                                    leat__ahead_cell **cell);
+void leat__ahead_give(leat__ahead *ahead, leat__ahead_cell *cell);
+
+typedef struct leat__ahead_facts {
+    int n_active;        /* threads that read now                    */
+    uint64_t taken;      /* samples that workers did not have to read */
+    uint64_t bytes_read; /* from storage                             */
+} leat__ahead_facts;
+leat__ahead_facts leat__ahead_facts_of(const leat__ahead *ahead);
+
+#endif

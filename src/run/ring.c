@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/ring.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "sample/padding.h"
+
+static void slot_free(leat__slot *slot) {
+    leat__ring *ring = slot->ring;
+    /* What the caller allocated is the caller's to free; without a function for it, it stays. */
+    if (ring->alloc && ring->free) ring->free(ring->user, slot->memory, ring->slot_bytes);
+    else if (!ring->alloc) leat__free_pages(slot->memory, ring->slot_bytes);
+    for (int i = 0; i < ring->n_outputs && slot->count; i++) leat__free(slot->count[i]);
+    for (int i = 0; i < ring->n_outputs && slot->offsets; i++) leat__free(slot->offsets[i]);
+    leat__free(slot->count);
+    leat__free(slot->offsets);
+    leat__free(slot->sample);
+    leat__free(slot->position);
+    leat__free(slot->params);
+    leat__free(slot->params_text);
+    leat__free(slot->record);
+    leat__free(slot->dropped);
+    leat__free(slot);
+}
+
+static void ring_free(leat__ring *ring) {
+    for (int i = 0; i < ring->n_slots; i++) slot_free(ring->slot[i]);
+    pthread_mutex_destroy(&ring->mutex);
+    pthread_cond_destroy(&ring->work);
+    pthread_cond_destroy(&ring->progress);
+    leat__free(ring);
+}
+
+static bool slot_params(leat__slot *slot) {
+    const size_t batch = (size_t)slot->ring->batch;
+    slot->params = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->params);
+    slot->params_text = leat__alloc(LEAT_MEM_SLOT, batch * LEAT_PARAMS_BYTES);
+    if (!slot->params || !slot->params_text) return false;
+    for (size_t i = 0; i < batch; i++) {
+        slot->params[i].text = slot->params_text + i * LEAT_PARAMS_BYTES;
+        slot->params[i].cap = LEAT_PARAMS_BYTES;
+    }
+    return true;
+}
+
+/* Numbers that tell the size of one sample of a field: how many values, or how many along each axis. */
+static int counts_of(const leat__output *out) {
+    return out->field.ragged ? 1 : out->padded ? out->field.ndim : 0;
+}
+
+static void copy_counts(int64_t *count, const leat__output *out, int to, int from) {
+    const int n = counts_of(out);
+    for (int i = 0; i < n; i++) count[to * n + i] = from < 0 ? 0 : count[from * n + i];
+}
+
+static bool slot_arrays(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    const size_t batch = (size_t)ring->batch, n = (size_t)ring->n_outputs;
+    slot->sample = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->sample);
+    slot->position = leat__alloc(LEAT_MEM_SLOT, batch * sizeof *slot->position);
+    slot->dropped = leat__alloc(LEAT_MEM_SLOT, batch);
+    slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
+    slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
+    if (ring->stream)
+        slot->record = leat__alloc(LEAT_MEM_SLOT, (size_t)(ring->n_records + ring->n_others) *
+                                                      (size_t)ring->n_pieces * sizeof *slot->record);
+    if (!slot->sample || !slot->position || !slot->dropped || !slot->count || !slot->offsets ||
+        (ring->stream && !slot->record))
+        return false;
+    if (ring->params && !slot_params(slot)) return false;
+    for (size_t i = 0; i < n; i++) {
+        const leat__output *out = &ring->output[i];
+        const size_t counts = batch * (size_t)counts_of(out);
+        if (counts == 0) continue;
+        slot->count[i] = leat__alloc(LEAT_MEM_SLOT, counts * sizeof(int64_t));
+        if (!slot->count[i]) return false;
+        if (out->padded) continue;
+        slot->offsets[i] = leat__alloc(LEAT_MEM_SLOT, (batch + 1) * sizeof(int64_t));
+        if (!slot->offsets[i]) return false;
+    }
+    return true;
+}
+
+int leat__ring_add(leat__ring *ring, leat_error *err) {
+    if (ring->n_slots == LEAT_SLOTS_MAX)
+        return leat__fail(err, LEAT_ERR_LIMIT, "more than %d batches in memory", LEAT_SLOTS_MAX);
+    leat__slot *slot = leat__alloc(LEAT_MEM_SLOT, sizeof *slot);
+    if (!slot) return leat__fail_memory(err, sizeof *slot, "a batch");
+    slot->ring = ring;
+    slot->memory =
+        ring->alloc ? ring->alloc(ring->user, ring->slot_bytes, 4096) : leat__alloc_pages(ring->slot_bytes);
+    if (!slot->memory) {
+        leat__free(slot);
+        return leat__fail_memory(err, ring->slot_bytes, "a batch");
+    }
+    ring->slot[ring->n_slots++] = slot; /* from here on the ring frees it */
+    return slot_arrays(slot) ? 0 : leat__fail_memory(err, (size_t)ring->batch * 16, "a batch");
+}
+
+int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *config, leat_error *err) {
+    *out = NULL;
+    leat__ring *ring = leat__alloc(LEAT_MEM_SLOT, sizeof *ring);
+    if (!ring) return leat__fail_memory(err, sizeof *ring, "the ring of batches");
+    int rc = leat__mutex_init(&ring->mutex, err);
+    if (rc == 0) rc = leat__cond_init(&ring->work, err);
+    if (rc == 0) rc = leat__cond_init(&ring->progress, err);
+    if (rc < 0) {
+        leat__free(ring);
+        return rc;
+    }
+    ring->batch = plan->batch;
+    ring->n_outputs = plan->n_outputs;
+    memcpy(ring->output, plan->output, sizeof ring->output);
+    ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
+    ring->stream = leat__plan_streams(plan);
+    ring->n_pieces = plan->n_pieces;
+    const bool spares = leat__plan_pads(plan) && !plan->drop_remainder && plan->rank > 0;
+    ring->n_records = plan->batch * (spares ? 2 : 1);
+    if (ring->stream && plan->on_error == LEAT_ON_ERROR_REPLACE && plan->batch < LEAT_OTHERS)
+        ring->n_others = LEAT_OTHERS;
+    ring->params = config->params != 0;
+    ring->owner = getpid();
+    ring->alloc = config->slot_alloc;
+    ring->free = config->slot_free;
+    ring->user = config->user;
+    ring->n_used = plan->n_slots_begin;
+    for (int i = 0; i < plan->n_slots && rc == 0; i++) rc = leat__ring_add(ring, err);
+    if (rc < 0) ring_free(ring);
+    else *out = ring;
+    return rc;
+}
+
+void leat__ring_close(leat__ring **handle) {
+    leat__ring *ring = *handle;
+    if (!ring) return;
+    *handle = NULL;
+    leat__lock(&ring->mutex);
+    ring->orphan = true;
+    const bool last = ring->n_leased == 0;
+    leat__unlock(&ring->mutex);
+    if (last) ring_free(ring);
+}
+
+leat__slot *leat__ring_free_slot(leat__ring *ring) {
+    for (int i = 0; i < ring->n_used; i++)
+        if (ring->slot[i]->state == LEAT_SLOT_FREE) return ring->slot[i];
+    return NULL;
+}
+
+void leat_batch_release(leat_batch *batch) {
+    if (!batch || !batch->lease) return;
+    leat__slot *slot = batch->lease;
+    leat__ring *ring = slot->ring;
+    *batch = (leat_batch){0};
+    /* In a forked child the mutex may be held for ever; its copy of the memory goes with the child. */
+    if (ring->owner != getpid()) return;
+    leat__lock(&ring->mutex);
+    slot->state = LEAT_SLOT_FREE;
+    const bool last = --ring->n_leased == 0 && ring->orphan;
+    if (!last) {
+        pthread_cond_signal(&ring->work);
+        pthread_cond_signal(&ring->progress); /* a consumer may wait because all were held */
+    }
+    leat__unlock(&ring->mutex);
+    if (last) ring_free(ring);
+}
+
+const char *leat_batch_params(const leat_batch *batch, int i) {
+    const leat__slot *slot = batch ? batch->lease : NULL;
+    return slot && slot->params && i >= 0 && i < batch->n ? slot->params[i].text : "";
+}
+
+/* ------------------------------------------------------------------------------------------- finish */
+
+void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
+    const leat_bad bad = {
+        .sample = err->sample, .epoch = slot->begin.epoch, .stage = err->stage, .code = err->code};
+    int at = slot->n_bad < LEAT_SLOT_BAD_MAX ? slot->n_bad : -1;
+    slot->n_bad++;
+    /* When there are too many, those of the lowest places stay, whoever came first. */
+    for (int i = 0; at < 0 && i < LEAT_SLOT_BAD_MAX; i++) {
+        int highest = i;
+        for (int k = i + 1; k < LEAT_SLOT_BAD_MAX; k++)
+            if (slot->bad[k].place > slot->bad[highest].place) highest = k;
+        if (slot->bad[highest].place <= place) return;
+        at = highest;
+    }
+    slot->bad[at].place = place;
+    slot->bad[at].bad = bad;
+    leat__printable(slot->bad[at].bad.message, sizeof slot->bad[at].bad.message, err->message,
+                    strlen(err->message));
+}
+
+int leat__slot_record(const leat__slot *slot, int place) {
+    const leat__ring *ring = slot->ring;
+    if (place < slot->n_valid) return place;
+    return ring->n_records - ring->batch + place % (int)LEAT_MIN(slot->n_global, (uint64_t)ring->batch);
+}
+
+/* Each keeps a text of its own. */
+static void swap_params(leat__params *a, leat__params *b) {
+    const leat__params kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void close_holes(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    int kept = 0, valid = 0;
+    for (int i = 0; i < slot->n; i++) {
+        if (slot->dropped[i]) continue;
+        valid += i < slot->n_valid;
+        if (kept != i) {
+            slot->sample[kept] = slot->sample[i];
+            slot->position[kept] = slot->position[i];
+            if (slot->params) swap_params(&slot->params[kept], &slot->params[i]);
+            for (int k = 0; k < ring->n_outputs; k++) {
+                const leat__output *out = &ring->output[k];
+                memmove(slot->memory + leat__output_at(out, slot->bucket, kept),
+                        slot->memory + leat__output_at(out, slot->bucket, i),
+                        leat__output_stride(out, slot->bucket));
+                copy_counts(slot->count[k], out, kept, i);
+            }
+        }
+        kept++;
+    }
+    slot->n = kept;
+    slot->n_valid = valid;
+}
+
+/* Every place again has a sample, or zeros if none is left: all ranks hand over batches of one size. */
+static void fill_places(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    const int kept = slot->n;
+    for (; slot->n < ring->batch; slot->n++) {
+        const int to = slot->n, from = kept ? to % kept : to;
+        slot->sample[to] = kept ? slot->sample[from] : LEAT_NO_SAMPLE;
+        slot->position[to] = kept ? slot->position[from] : slot->begin.position;
+        if (slot->params) leat__params_clear(&slot->params[to]);
+        for (int k = 0; k < ring->n_outputs; k++) {
+            const leat__output *out = &ring->output[k];
+            const size_t stride = leat__output_stride(out, slot->bucket);
+            uint8_t *place = slot->memory + leat__output_at(out, slot->bucket, to);
+            if (kept) memcpy(place, slot->memory + leat__output_at(out, slot->bucket, from), stride);
+            else memset(place, 0, stride);
+            copy_counts(slot->count[k], out, to, kept ? from : -1);
+        }
+    }
+}
+
+static void pack_ragged(leat__slot *slot, int k) {
+    const leat__output *out = &slot->ring->output[k];
+    uint8_t *base = slot->memory + out->offset;
+    int64_t total = 0;
+    for (int i = 0; i < slot->n; i++) {
+        slot->offsets[k][i] = total;
+        const size_t bytes = (size_t)slot->count[k][i] * out->item;
+        memmove(base + (size_t)total * out->item, base + (size_t)i * out->stride, bytes);
+        total += slot->count[k][i];
+    }
+    slot->offsets[k][slot->n] = total;
+}
+
+void leat__slot_finish(leat__slot *slot) {
+    const leat__ring *ring = slot->ring;
+    if (slot->holes) close_holes(slot);
+    if (slot->holes && slot->fill) fill_places(slot);
+    for (int i = 0; slot->params && i < slot->n; i++) leat__params_finish(&slot->params[i]);
+    for (int k = 0; k < ring->n_outputs; k++) {
+        const leat__output *out = &ring->output[k];
+        leat_tensor *t = &slot->tensor[k];
+        *t = (leat_tensor){
+            .name = out->field.name, .data = slot->memory + out->offset, .dtype = out->field.dtype};
+        if (out->field.ragged) {
+            pack_ragged(slot, k);
+            t->ndim = 1;
+            t->shape[0] = slot->offsets[k][slot->n];
+            t->stride[0] = (int64_t)out->item;
+            t->offsets = slot->offsets[k];
+            continue;
+        }
+        if (out->padded) {
+            leat__padding_apply(out, slot->memory + out->offset, slot->count[k], slot->n, t);
+            continue;
+        }
+        t->ndim = out->field.ndim + 1;
+        t->shape[0] = slot->n;
+        t->stride[0] = (int64_t)leat__output_stride(out, slot->bucket);
+        int64_t stride = (int64_t)out->item;
+        for (int i = out->field.ndim; i >= 1; i--) {
+            t->shape[i] = leat__output_length(out, slot->bucket, i - 1);
+            t->stride[i] = stride;
+            stride *= t->shape[i];
+        }
+    }
+}

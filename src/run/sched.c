@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler: who does what, when. The life of a sample:
+ *
+ *   1. A worker without work finds no place left to deal out, takes a free slot and opens it: the order maps the next
+ *      positions to samples, so what belongs where is fixed before any work starts.
+ *   2. Workers take tasks, runs of consecutive places of that slot, each at least 100 us of work.
+ *   3. For every place the worker reads, decodes, transforms and writes the result at its own place (run.c).
+ *   4. Whoever finishes the slot's last place packs it and marks it ready.
+ *   5. The consumer takes slots in the order in which they were opened, uses them and gives them back.
+ *
+ * There is no queue: a full ring means no free slot, so workers park by themselves. One mutex guards all of this and is
+ * never held while working. A failed sample is data: it is noted in its slot, and the policy decides. */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "run/pipeline.h"
+
+/* ---------------------------------------------------------------------------------------- open slots */
+
+bool leat__sched_finished(const leat_pipeline *feed) {
+    return feed->cursor.epoch >= feed->n_epochs;
+}
+
+static void next_epoch(leat__cursor *cursor) {
+    *cursor = (leat__cursor){.epoch = cursor->epoch + 1};
+}
+
+/* Behind a batch of n samples on all ranks together. */
+static leat__cursor cursor_behind(leat__cursor at, uint64_t n) {
+    at.position += n;
+    at.step++;
+    return at;
+}
+
+/* Where the next batch begins, as far as is known: at the end of an epoch that is in the next one. */
+static leat__cursor cursor_next(const leat_pipeline *feed, leat__cursor at) {
+    const uint64_t length = leat__order_length(&feed->plan.order);
+    const uint64_t left = length == LEAT_ENDLESS ? LEAT_ENDLESS : length - at.position;
+    if (left == 0 || (feed->plan.drop_remainder && left < leat__plan_global_batch(&feed->plan)))
+        next_epoch(&at);
+    return at;
+}
+
+leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint64_t n) {
+    return cursor_next(feed, cursor_behind(at, n));
+}
+
+uint64_t leat__sched_batch(leat_pipeline *feed, leat__cursor at, int *bucket) {
+    leat__order *order = &feed->plan.order;
+    const uint64_t length = leat__order_length(order), left = length > at.position ? length - at.position : 0;
+    *bucket = 0;
+    if (left == 0 || !leat__order_bucket(order)) return LEAT_MIN(left, leat__plan_global_batch(&feed->plan));
+    const leat__bucket_batch batch = leat__order_batch(order, at.epoch, at.position);
+    *bucket = batch.bucket;
+    return batch.left;
+}
+
+static int begin_slot(leat_pipeline *feed) {
+    leat__slot *slot = leat__ring_free_slot(feed->ring);
+    if (!slot) return 0;
+    slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = slot->n_records = 0;
+    slot->n_global = 0;
+    slot->bucket = 0;
+    slot->holes = false;
+    slot->fill = leat__plan_pads(&feed->plan);
+    slot->error_place = -1;
+    slot->begin = feed->cursor;
+    slot->state = LEAT_SLOT_FILLING;
+    feed->opening = slot;
+    return 1;
+}
+
+/* An epoch in which nothing is left ends the whole run: a stream without records, or a remainder that is dropped. */
+static void end_early(leat_pipeline *feed) {
+    feed->opening->state = LEAT_SLOT_FREE;
+    feed->opening = NULL;
+    if (feed->cursor.step == 0) feed->cursor = (leat__cursor){.epoch = feed->n_epochs};
+    else next_epoch(&feed->cursor);
+}
+
+/* The next place of the slot that is being opened is what position holds. */
+static void map_place(leat_pipeline *feed, uint64_t position, uint64_t sample) {
+    leat__slot *slot = feed->opening;
+    slot->sample[slot->n] = sample;
+    slot->position[slot->n] = position;
+    slot->dropped[slot->n] = 0;
+    slot->n++;
+}
+
+/* A stream is walked through from the first to the last place of the global batch, so that every rank knows whether it is
+ * full. Records of other ranks go by; those of the first rank are kept if they may be needed to fill places up. 1 = it
+ * has been walked through, 0 = the stream is not so far. */
+static int walk_places(leat_pipeline *feed) {
+    leat__slot *slot = feed->opening;
+    leat__order *order = &feed->plan.order;
+    const uint64_t batch = (uint64_t)feed->plan.batch, global = leat__plan_global_batch(&feed->plan);
+    const uint64_t own = (uint64_t)feed->plan.rank * batch;
+    for (; slot->n_global < global; slot->n_global++) {
+        const uint64_t at = slot->n_global, position = slot->begin.position + at;
+        if (position >= leat__order_length(order)) break;
+        const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, slot->n_records,
+                                           &feed->stream_failed);
+        if (ready == 0) leat__feed_await(feed->stream, slot->begin.epoch, slot->begin.position + global - 1);
+        if (ready <= 0) return 0;
+        if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
+        const bool mine = at >= own && at - own < batch, spare = at < (uint64_t)feed->ring->n_records - batch;
+        const leat__place place = leat__order_map(order, slot->begin.epoch, position);
+        const bool ends = leat__feed_batch_ends(feed->stream, place, &slot->bucket);
+        if (mine || spare) {
+            leat__record *record = leat__slot_pieces(slot, (int)(mine ? at - own : batch + at));
+            if (leat__feed_take(feed->stream, place, record, &feed->stream_failed) < 0) return 0;
+            slot->n_records++;
+            if (mine) map_place(feed, position, record->origin);
+        }
+        if (!ends) continue;
+        slot->n_global++;
+        break;
+    }
+    return 1;
+}
+
+/* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far. Every rank has the
+ * places [rank * batch, (rank + 1) * batch) of the global batch. Where that has come to its end, a place that must be
+ * filled holds what the first rank has there. */
+static int map_places(leat_pipeline *feed) {
+    leat__slot *slot = feed->opening;
+    leat__plan *plan = &feed->plan;
+    const uint64_t batch = (uint64_t)plan->batch, first = slot->begin.position + (uint64_t)plan->rank * batch;
+    if (feed->stream) {
+        if (!walk_places(feed)) return 0;
+    } else {
+        slot->n_global = leat__sched_batch(feed, slot->begin, &slot->bucket);
+        for (uint64_t i = 0; i < batch && first + i < slot->begin.position + slot->n_global; i++)
+            map_place(feed, first + i, leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
+    }
+    slot->n_valid = slot->n;
+    const uint64_t real = LEAT_MIN(slot->n_global, batch);
+    while (leat__plan_pads(plan) && real > 0 && slot->n < plan->batch) {
+        const uint64_t position = slot->begin.position + (uint64_t)slot->n % real;
+        map_place(feed, position,
+                  feed->stream ? leat__slot_pieces(slot, leat__slot_record(slot, slot->n))->origin
+                               : leat__order_map(&plan->order, slot->begin.epoch, position).sample);
+    }
+    return 1;
+}
+
+enum { REPLACING = 0xffffffff, BORROWING = 0xfffffffe }; /* numbers of operations, for draws */
+
+/* A small batch has few records that could take the place of a bad one: it gets others from the window. */
+static void borrow_records(leat_pipeline *feed, leat__slot *slot) {
+    const uint64_t last = slot->begin.position + slot->n_global - 1;
+    leat__rng rng = leat__rng_at(feed->plan.seed, slot->begin.epoch, last, (uint32_t)BORROWING);
+    slot->n_others =
+        leat__feed_take_others(feed->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
+                               leat__slot_pieces(slot, feed->ring->n_records), feed->ring->n_others);
+}
+
+/* By what is there, not by n: holes that were closed had records too. */
+static void drop_records(leat_pipeline *feed, leat__slot *slot) {
+    for (int i = 0; feed->stream && i < feed->ring->n_records + feed->ring->n_others; i++)
+        leat__feed_give(feed->stream, leat__slot_pieces(slot, i));
+}
+
+/* Opens the next slot as far as possible; true if there is something to deal out now. */
+static bool open_slot(leat_pipeline *feed) {
+    while (!leat__sched_finished(feed) && feed->stream_failed.code == 0) {
+        if (!feed->opening && !begin_slot(feed)) return false;
+        leat__slot *slot = feed->opening;
+        if (!map_places(feed)) return false;
+        if (slot->n_global == 0 ||
+            (feed->plan.drop_remainder && slot->n_global < leat__plan_global_batch(&feed->plan))) {
+            drop_records(feed, slot);
+            end_early(feed);
+            continue;
+        }
+        slot->end = cursor_behind(slot->begin, slot->n_global);
+        if (feed->stream)
+            slot->end.mark = leat__feed_mark(feed->stream, slot->begin.epoch, slot->end.position - 1);
+        if (feed->stream) borrow_records(feed, slot);
+        feed->cursor = cursor_next(feed, slot->end);
+        /* When a stream shows its end is a matter of time, which a state must not tell. */
+        if (!feed->stream) slot->end = feed->cursor;
+        slot->sequence = feed->opened++;
+        feed->opening = NULL;
+        feed->dealing = slot;
+        return true;
+    }
+    return false;
+}
+
+static bool next_task(leat_pipeline *feed, leat__task *task) {
+    if (feed->pause || feed->stop) return false;
+    if (!feed->dealing && !open_slot(feed)) return false;
+    leat__slot *slot = feed->dealing;
+    /* Where storage is slow one sample is work enough, and what is not dealt out yet can be read ahead. */
+    const bool ahead = feed->ahead && leat__ahead_in_use(feed->ahead);
+    const int grain = ahead ? LEAT_MAX(feed->plan.group, 1) : feed->plan.grain;
+    *task = (leat__task){.slot = slot,
+                         .first = slot->next_place,
+                         .n = LEAT_MIN(grain, slot->n - slot->next_place),
+                         .ahead = ahead};
+    slot->next_place += task->n;
+    if (slot->next_place == slot->n) feed->dealing = NULL;
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------- run tasks */
+
+/* What a sample of a stream is made of; room is for those of more than one piece. Fails if one of them is lost. */
+static int take_pieces(const leat_pipeline *feed, const leat__record *entry, leat__piece *room,
+                       leat__where *at, leat_error *err) {
+    const leat_error *bad;
+    at->n_pieces = leat__record_pieces(entry, feed->ring->n_pieces, room, &bad);
+    if (!bad) {
+        at->piece = room;
+        return 0;
+    }
+    *err = *bad;
+    err->stage = LEAT_STAGE_READ;
+    err->sample = at->sample;
+    return err->code;
+}
+
+/* entry: what was read already, of a stream; NULL = the sample is to be read. */
+static int run_entry(leat__worker *worker, const leat__record *entry, leat__where *at, leat_error *err) {
+    leat__piece room[LEAT_NODES_MAX];
+    at->record = NULL;
+    at->piece = NULL;
+    if (entry) LEAT_TRY(take_pieces(worker->feed, entry, room, at, err));
+    const int rc = leat__run_sample(&worker->tools, at, err);
+    at->piece = NULL; /* whoever asks again says what it is made of */
+    return rc;
+}
+
+static int run_place(leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
+    const leat__record *entry = slot->record ? leat__slot_pieces(slot, leat__slot_record(slot, place)) : NULL;
+    return run_entry(worker, entry, at, err);
+}
+
+/* A place whose sample may have been read ahead. Those that repeat others are not. */
+static int run_ahead(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at,
+                     leat_error *err) {
+    leat__ahead_cell *cell;
+    leat__run_stage(&worker->tools, LEAT_STAGE_READ); /* it may have to wait */
+    leat__lock(&feed->ring->mutex);
+    at->record = leat__ahead_take(feed->ahead, at->epoch, at->position, &cell);
+    leat__unlock(&feed->ring->mutex);
+    if (!cell) return run_place(worker, slot, place, at, err);
+    const int rc = leat__run_sample(&worker->tools, at, err);
+    leat__lock(&feed->ring->mutex);
+    leat__ahead_give(feed->ahead, cell);
+    leat__unlock(&feed->ring->mutex);
+    return rc;
+}
+
+/* Any position of the epoch, or of the same bucket, as long as one is found: batches of a bucket have its size. */
+static uint64_t draw_position(leat_pipeline *feed, leat__rng *rng, const leat__where *at, uint64_t length) {
+    enum { TRIES = 256 };
+    leat__order *order = &feed->plan.order;
+    uint64_t position = leat__rng_below(rng, length == LEAT_ENDLESS ? at->position + 1 : length);
+    for (int i = 0; i < TRIES && leat__order_bucket(order) &&
+                    leat__order_batch(order, at->epoch, position).bucket != at->bucket;
+         i++)
+        position = leat__rng_below(rng, length);
+    return position;
+}
+
+/* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch, or of
+ * what a small batch borrowed. */
+static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+                          leat__where *at) {
+    enum { TRIES = 32 };
+    leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)REPLACING);
+    leat_error ignored;
+    for (int i = 0; i < TRIES; i++) {
+        const leat__record *entry = NULL;
+        if (slot->record) {
+            const int k = (int)leat__rng_below(&rng, (uint64_t)(slot->n + slot->n_others));
+            entry = leat__slot_pieces(slot, k < slot->n ? leat__slot_record(slot, k)
+                                                        : feed->ring->n_records + k - slot->n);
+            at->sample = entry->origin;
+        } else {
+            leat__lock(&feed->ring->mutex); /* mapping may make a table */
+            const uint64_t length = leat__order_length(&feed->plan.order);
+            const uint64_t position = draw_position(feed, &rng, at, length);
+            at->sample = leat__order_map(&feed->plan.order, at->epoch, position).sample;
+            leat__unlock(&feed->ring->mutex);
+        }
+        if (run_entry(worker, entry, at, &ignored) == 0) {
+            slot->sample[place] = at->sample;
+            return 0;
+        }
+    }
+    return LEAT_ERR_LIMIT;
+}
+
+/* Whether the place holds a sample now: another one. */
+static bool handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+                       leat__where *at, leat_error *err) {
+    int policy = feed->plan.on_error;
+    if (policy == LEAT_ON_ERROR_REPLACE && replace_sample(feed, worker, slot, place, at) < 0) {
+        leat__error_prefix(err, "no usable sample was found to take its place: ");
+        policy = LEAT_ON_ERROR_RAISE;
+    }
+    const bool repeated = place >= slot->n_valid; /* whose own place tells of it */
+    leat__lock(&feed->ring->mutex);
+    if (!repeated) leat__slot_note_bad(slot, place, err);
+    if (policy == LEAT_ON_ERROR_SKIP || (repeated && policy == LEAT_ON_ERROR_RAISE))
+        slot->dropped[place] = slot->holes = true;
+    if (!repeated && policy == LEAT_ON_ERROR_RAISE && (slot->error_place < 0 || place < slot->error_place)) {
+        slot->error_place = place;
+        slot->error = *err;
+    }
+    leat__unlock(&feed->ring->mutex);
+    return policy == LEAT_ON_ERROR_REPLACE;
+}
+
+/* After each place, in order: groups are mixed as they fill. Places that repeat a sample are no members of any. */
+static void mix_place(leat__tools *tools, const leat__where *at, bool good, bool last, int n_valid) {
+    const bool ends = at->place + 1 == n_valid;
+    const int group = tools->plan->group;
+    leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
+    if (good && at->place < n_valid)
+        leat__group_add(tools, &(leat__group_member){.epoch = at->epoch,
+                                                     .position = at->position,
+                                                     .sample = at->sample,
+                                                     .slot = at->slot,
+                                                     .place = at->place,
+                                                     .params = at->params});
+    if (last || (at->place + 1) % group == 0 || ends) leat__group_end(tools);
+    leat__run_stage(tools, LEAT_STAGE_NONE);
+}
+
+static void stall(const leat_pipeline *feed, const leat__worker *worker) {
+    const uint64_t us = leat__mix64(leat__now_ns() + (uint64_t)worker->number) % (feed->stall_us + 1);
+    leat__sleep_ns(us * 1000);
+}
+
+void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task) {
+    leat__slot *slot = task->slot;
+    leat__tools *tools = &worker->tools;
+    if (feed->stall_us) stall(feed, worker);
+    tools->timed = (worker->n_tasks & feed->timed_mask) == 0;
+    const bool judged = tools->timed && (worker->n_tasks & feed->judged_mask) == 0;
+    worker->n_tasks++;
+    const uint64_t cpu = judged ? leat__thread_cpu_ns() : 0, waits = judged ? leat__thread_waits() : 0;
+    const uint64_t began = tools->timed ? leat__now_ns() : 0, read = tools->stage_ns[LEAT_STAGE_READ];
+    tools->mark_ns = began;
+    tools->stage = LEAT_STAGE_NONE;
+    for (int i = 0; i < task->n; i++) {
+        const int place = task->first + i;
+        leat__where at = {.epoch = slot->begin.epoch,
+                          .position = slot->position[place],
+                          .sample = slot->sample[place],
+                          .slot = slot->memory,
+                          .place = place,
+                          .bucket = slot->bucket,
+                          .params = slot->params ? &slot->params[place] : NULL,
+                          .count = slot->count};
+        leat_error err;
+        const bool look = task->ahead && place < slot->n_valid;
+        const int rc = look ? run_ahead(feed, worker, slot, place, &at, &err)
+                            : run_place(worker, slot, place, &at, &err);
+        const bool good = rc == 0 || handle_bad(feed, worker, slot, place, &at, &err);
+        if (feed->plan.group) mix_place(tools, &at, good, i + 1 == task->n, slot->n_valid);
+    }
+    if (feed->plan.non_temporal) leat__image_fence();
+    if (!judged) return;
+    /* Time in reading in which the processor had nothing to do, not others to serve. */
+    const uint64_t wall = leat__now_ns() - began, busy = leat__thread_cpu_ns() - cpu;
+    worker->task_now_ns += wall;
+    if (wall > busy && leat__thread_waits() > waits)
+        worker->slow_now_ns += LEAT_MIN(tools->stage_ns[LEAT_STAGE_READ] - read, wall - busy);
+}
+
+/* After a task, with the mutex held: what the worker has done, and the largest buffers it needed. */
+static void account(leat_pipeline *feed, leat__worker *worker, int n) {
+    leat__tools *tools = &worker->tools;
+    worker->samples += (uint64_t)n;
+    if (tools->timed) {
+        worker->timed_samples += (uint64_t)n;
+        memcpy(worker->stage_ns, tools->stage_ns, sizeof worker->stage_ns);
+        worker->cpu_ns = leat__thread_cpu_ns();
+        worker->task_ns = worker->task_now_ns;
+        worker->slow_ns = worker->slow_now_ns;
+    }
+    worker->bytes_read = tools->reader.bytes_read;
+    worker->cache_hits = tools->cached.hits;
+    worker->cache_misses = tools->cached.misses;
+    worker->cache_bad = tools->cached.bad;
+    const uint32_t grown = leat__tools_grown(tools);
+    /* An arena can need more than ever before and still have had room for it. */
+    if (grown == worker->grown && leat__decoder_high(tools->decoder) <= feed->high.arena) return;
+    feed->grown += grown - worker->grown;
+    worker->grown = grown;
+    if (!leat__tools_raise(tools, &feed->high)) return;
+    feed->high_version++;
+    pthread_cond_broadcast(&feed->ring->work); /* those who have nothing to do adopt it now */
+}
+
+/* Makes a worker's buffers as large as the largest that any other has needed: false if they are. With the mutex held,
+ * which is released meanwhile. */
+static bool adopt(leat_pipeline *feed, leat__worker *worker) {
+    if (worker->high_version == feed->high_version) return false;
+    const leat__high_water high = feed->high;
+    worker->high_version = feed->high_version;
+    leat__unlock(&feed->ring->mutex);
+    leat__tools_adopt(&worker->tools, &high);
+    leat__lock(&feed->ring->mutex);
+    return true;
+}
+
+bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {
+    leat__ring *ring = feed->ring;
+    leat__task task;
+    if (!next_task(feed, &task)) return false;
+    feed->n_busy++;
+    if (feed->dealing) pthread_cond_signal(&ring->work); /* there is more for somebody else */
+    adopt(feed, worker);
+    leat__unlock(&ring->mutex);
+    leat__sched_run_task(feed, worker, &task);
+    leat__lock(&ring->mutex);
+    account(feed, worker, task.n);
+    leat__slot *slot = task.slot;
+    slot->n_done += task.n;
+    if (slot->n_done == slot->n) {
+        leat__unlock(&ring->mutex);
+        leat__slot_finish(slot);
+        leat__lock(&ring->mutex);
+        drop_records(feed, slot);
+        slot->state = LEAT_SLOT_READY;
+        if (slot->sequence == feed->due) pthread_cond_signal(&ring->progress);
+    }
+    feed->n_busy--;
+    if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&ring->progress);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- threads */
+
+static void *worker_main(void *argument) {
+    leat__worker *worker = argument;
+    leat_pipeline *feed = worker->feed;
+    leat__ring *ring = feed->ring;
+    leat__lock(&ring->mutex);
+    while (!feed->stop) {
+        if (leat__sched_step(feed, worker)) continue;
+        if (feed->stop) break;
+        if (adopt(feed, worker)) continue;
+        /* A stream may have turned out to end here: nobody else would tell the consumer. */
+        if (feed->stream && feed->due == feed->opened) pthread_cond_signal(&ring->progress);
+        const uint64_t began = leat__now_ns();
+        leat__cond_wait(&ring->work, &ring->mutex);
+        worker->full_ns += leat__now_ns() - began;
+    }
+    worker->cpu_ns = leat__thread_cpu_ns();
+    feed->n_running--;
+    pthread_cond_broadcast(&ring->progress);
+    leat__unlock(&ring->mutex);
+    return NULL;
+}
+
+/* Readers of a stream: the only threads that inflate. */
+static void *reader_main(void *argument) {
+    leat_pipeline *feed = argument;
+    leat__ring *ring = feed->ring;
+    leat__lock(&ring->mutex);
+    while (!feed->stop) {
+        if (feed->pause || !leat__feed_hungry(feed->stream)) {
+            leat__feed_wait(feed->stream, &ring->mutex);
+            continue;
+        }
+        feed->n_busy++;
+        leat__feed_read(feed->stream, &ring->mutex);
+        feed->n_busy--;
+        if (feed->opening && leat__feed_awaited(feed->stream)) pthread_cond_broadcast(&ring->work);
+        if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&ring->progress);
+    }
+    feed->n_running--;
+    pthread_cond_broadcast(&ring->progress);
+    leat__unlock(&ring->mutex);
+    return NULL;
+}
+
+static int start_reader(leat_pipeline *feed, void *(*run)(void *), int i, leat_error *err) {
+    char name[32];
+    snprintf(name, sizeof name, "leat-reader-%d", i);
+    leat__lock(&feed->ring->mutex);
+    const int rc = leat__thread_start(&feed->reader[i], run, feed, name, err);
+    feed->n_running += rc == 0;
+    feed->n_readers += rc == 0;
+    leat__unlock(&feed->ring->mutex);
+    return rc;
+}
+
+int leat__sched_start(leat_pipeline *feed, leat_error *err) {
+    for (int i = 0; i < feed->n_workers; i++) {
+        leat__worker *worker = &feed->worker[i];
+        worker->feed = feed;
+        worker->number = i;
+        LEAT_TRY(leat__tools_init(&worker->tools, &feed->plan, &feed->large, err));
+        LEAT_TRY(leat__group_init(worker->tools.group, &feed->plan, err));
+    }
+    if (feed->config.synchronous) return 0;
+    if (feed->ahead) { /* those that were asked for are there before the first task */
+        leat__lock(&feed->ring->mutex);
+        leat__ahead_tune(feed->ahead);
+        leat__unlock(&feed->ring->mutex);
+    }
+    for (int i = 0; i < feed->n_workers; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "leat-worker-%d", i);
+        leat__lock(&feed->ring->mutex);
+        feed->n_running++;
+        leat__unlock(&feed->ring->mutex);
+        const int rc = leat__thread_start(&feed->worker[i].thread, worker_main, &feed->worker[i], name, err);
+        if (rc == 0) continue;
+        feed->worker[i].thread = 0; /* a failed start may have written something */
+        leat__lock(&feed->ring->mutex);
+        feed->n_running--;
+        leat__unlock(&feed->ring->mutex);
+        if (i == 0) return rc;
+        /* Fewer threads than asked for is slower, not wrong. */
+        for (int k = i; k < feed->n_workers; k++) leat__tools_free(&feed->worker[k].tools);
+        feed->n_workers = i;
+        break;
+    }
+    for (int i = 0; feed->stream && i < leat__feed_readers(feed->stream); i++) {
+        const int rc = start_reader(feed, reader_main, i, err);
+        if (rc < 0 && i == 0) return rc;
+        if (rc < 0) break;
+    }
+    return 0;
+}
+
+bool leat__sched_stop(leat_pipeline *feed) {
+    leat__ring *ring = feed->ring;
+    const uint64_t until = leat__now_ns() + UINT64_C(10000000000);
+    leat__lock(&ring->mutex);
+    feed->stop = true;
+    pthread_cond_broadcast(&ring->work);
+    if (feed->stream) leat__feed_wake(feed->stream);
+    if (feed->ahead) leat__ahead_wake(feed->ahead);
+    while (feed->n_running > 0) {
+        const uint64_t now = leat__now_ns();
+        if (now >= until) break;
+        leat__cond_wait_for(&ring->progress, &ring->mutex, until - now);
+    }
+    const bool all = feed->n_running == 0;
+    leat__unlock(&ring->mutex);
+    for (int i = 0; i < feed->n_workers && !feed->config.synchronous; i++) {
+        if (!feed->worker[i].thread) continue;
+        if (all) pthread_join(feed->worker[i].thread, NULL);
+        else pthread_detach(feed->worker[i].thread);
+    }
+    for (int i = 0; i < feed->n_readers; i++) {
+        if (all) pthread_join(feed->reader[i], NULL);
+        else pthread_detach(feed->reader[i]);
+    }
+    return all;
+}
+
+void leat__sched_move(leat_pipeline *feed, leat__cursor cursor) {
+    leat__ring *ring = feed->ring;
+    feed->pause = true;
+    while (feed->n_busy > 0) leat__cond_wait(&ring->progress, &ring->mutex);
+    if (feed->opening) drop_records(feed, feed->opening);
+    feed->opening = feed->dealing = NULL;
+    for (int i = 0; i < ring->n_slots; i++) {
+        leat__slot *slot = ring->slot[i];
+        if (slot->state == LEAT_SLOT_FREE || slot->state == LEAT_SLOT_LEASED) continue;
+        if (slot->state == LEAT_SLOT_FILLING) drop_records(feed, slot);
+        slot->state = LEAT_SLOT_FREE;
+    }
+    if (feed->stream) leat__feed_reset(feed->stream, cursor.epoch, cursor.position, &cursor.mark);
+    feed->cursor = feed->handed = cursor;
+    feed->opened = feed->due = feed->bad_of_epoch = 0;
+    feed->failed = feed->stream_failed = (leat_error){0};
+    feed->pause = false;
+    if (feed->ahead) leat__ahead_clear(feed->ahead);
+    pthread_cond_broadcast(&ring->work);
+    if (feed->stream) leat__feed_wake(feed->stream);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One sample by itself: the same work as in its batch, done by the caller, into a slot that takes no part in the run. If
+ * samples are mixed, its group is made with it, and then all others are taken out again. */
+#include <unistd.h>
+
+#include "run/pipeline.h"
+
+void leat__single_free(leat_pipeline *feed) {
+    if (feed->single) leat__tools_free(&feed->single->tools);
+    leat__free(feed->single);
+    feed->single = NULL;
+}
+
+/* The caller's own tools: workers may be busy with theirs. */
+static int begin(leat_pipeline *feed, leat_error *err) {
+    if (feed->single) return 0;
+    feed->single = leat__alloc(LEAT_MEM_WORKER, sizeof *feed->single);
+    if (!feed->single) return leat__fail_memory(err, sizeof *feed->single, "a worker");
+    feed->single->feed = feed;
+    int rc = leat__tools_init(&feed->single->tools, &feed->plan, &feed->large, err);
+    if (rc == 0) rc = leat__group_init(feed->single->tools.group, &feed->plan, err);
+    if (rc < 0) leat__single_free(feed);
+    return rc;
+}
+
+/* A slot beyond those that take part; made when there is none. With the mutex held. */
+static leat__slot *spare_slot(leat_pipeline *feed, leat_error *err) {
+    leat__ring *ring = feed->ring;
+    for (int i = ring->n_used; i < ring->n_slots; i++)
+        if (ring->slot[i]->state == LEAT_SLOT_FREE) return ring->slot[i];
+    if ((size_t)(ring->n_slots + 1) > feed->plan.slots_budget / ring->slot_bytes) {
+        leat__fail_memory(err, ring->slot_bytes, "one more batch within the budget");
+        return NULL;
+    }
+    return leat__ring_add(ring, err) < 0 ? NULL : ring->slot[ring->n_slots - 1];
+}
+
+/* Takes a slot for the positions [first, first + n) of an epoch. With the mutex held. */
+static leat__slot *open_slot(leat_pipeline *feed, uint64_t epoch, uint64_t first, int n, leat_error *err) {
+    leat__slot *slot = spare_slot(feed, err);
+    if (!slot) return NULL;
+    slot->state = LEAT_SLOT_FILLING;
+    slot->begin = (leat__cursor){
+        .epoch = epoch, .position = first, .step = first / leat__plan_global_batch(&feed->plan)};
+    slot->bucket = 0;
+    if (leat__order_bucket(&feed->plan.order)) {
+        const leat__bucket_batch batch = leat__order_batch(&feed->plan.order, epoch, first);
+        slot->begin.step = batch.step;
+        slot->bucket = batch.bucket;
+    }
+    slot->n = slot->n_valid = slot->next_place = n;
+    slot->n_global = (uint64_t)n;
+    slot->fill = false;
+    slot->n_done = slot->n_bad = 0;
+    slot->error_place = -1;
+    for (int i = 0; i < n; i++) {
+        slot->sample[i] = leat__order_map(&feed->plan.order, epoch, first + (uint64_t)i).sample;
+        slot->position[i] = first + (uint64_t)i;
+        slot->dropped[i] = 0;
+    }
+    return slot;
+}
+
+/* What became of the place: an error of any sample of the group, if it would be raised, or that it was left out. */
+static int check_place(const leat__slot *slot, int place, leat_error *err) {
+    if (slot->error_place >= 0) {
+        if (err) *err = slot->error;
+        return slot->error.code;
+    }
+    if (!slot->dropped[place]) return 0;
+    for (int i = 0; i < LEAT_MIN(slot->n_bad, LEAT_SLOT_BAD_MAX); i++)
+        if (slot->bad[i].place == place)
+            return leat__fail(err, slot->bad[i].bad.code, "%s", slot->bad[i].bad.message);
+    return leat__fail(err, LEAT_ERR_NOT_FOUND, "the sample was left out");
+}
+
+int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+                          leat_error *err) {
+    leat__ring *ring = feed->ring;
+    *batch = (leat_batch){0};
+    if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
+    if (leat__plan_streams(&feed->plan))
+        return leat__fail(err, LEAT_ERR_UNSUPPORTED,
+                          "a sample of a stream such as compressed files cannot be had by itself: it is read "
+                          "from its beginning");
+    LEAT_TRY(begin(feed, err));
+    leat__lock(&ring->mutex);
+    const uint64_t length = leat__order_length(&feed->plan.order);
+    const uint64_t group = (uint64_t)LEAT_MAX(feed->plan.group, 1), first = position / group * group;
+    const int n = position < length ? (int)LEAT_MIN(group, length - first) : 0;
+    leat__slot *slot = n ? open_slot(feed, epoch, first, n, err) : NULL;
+    leat__unlock(&ring->mutex);
+    if (n == 0)
+        return leat__fail(err, LEAT_ERR_ARGUMENT,
+                          "there is no position %" PRIu64 ": an epoch has %" PRIu64 " samples", position,
+                          length);
+    if (!slot) return LEAT_ERR_MEMORY;
+    const int place = (int)(position - first);
+    leat__sched_run_task(feed, feed->single, &(leat__task){.slot = slot, .n = n});
+    const int rc = check_place(slot, place, err);
+    for (int i = 0; i < n; i++) slot->dropped[i] = i != place;
+    slot->holes = true; /* so that all others are closed as holes are */
+    if (rc == 0) leat__slot_finish(slot);
+    leat__lock(&ring->mutex);
+    slot->state = rc == 0 ? LEAT_SLOT_LEASED : LEAT_SLOT_FREE;
+    ring->n_leased += rc == 0;
+    leat__unlock(&ring->mutex);
+    if (rc < 0) return rc;
+    *batch = (leat_batch){.n = 1,
+                          .n_valid = 1,
+                          .n_tensors = ring->n_outputs,
+                          .tensor = slot->tensor,
+                          .sample = slot->sample,
+                          .position = slot->position,
+                          .epoch = epoch,
+                          .step = slot->begin.step,
+                          .lease = slot};
+    return 0;
+}

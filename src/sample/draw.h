@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From planned parts to those of one sample: hands every draw function its random numbers. */
+#ifndef LEAT_SAMPLE_DRAW_H
+#define LEAT_SAMPLE_DRAW_H
+
+#include "sample/image_op.h"
+
+/* Pictures of a sample that move together must have one size where something is drawn that depends on it: the first one
+ * to come leaves its size, the others compare. */
+#define LEAT_MEETINGS_MAX 64
+typedef struct leat__met {
+    const char *field; /* NULL: nobody has come yet */
+    int height, width;
+} leat__met;
+
+typedef struct leat__draw_key { /* what randomness is a function of, besides the operation */
+    uint64_t key;               /* leat__rng_key of seed and epoch */
+    uint64_t position;
+    leat__params *params;             /* NULL: nobody asks what was drawn */
+    leat__met *met;                   /* (LEAT_MEETINGS_MAX) of this sample; NULL: nobody compares */
+    const struct leat__value *values; /* of the sample                                        */
+    int bucket;                       /* of its batch                                         */
+} leat__draw_key;
+
+leat__drawing leat__drawing_at(const leat__draw_key *key, const leat__image_op *op, int height, int width,
+                               int channels, int dtype);
+/* Compares the size of the picture that reaches the operation with those of its companions. */
+int leat__draw_meet(const leat__draw_key *key, const leat__image_op *op, int height, int width,
+                    leat_error *err);
+/* The part of a picture of height x width pixels that the sample takes. */
+int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__draw_key *key, int height,
+                    int width, leat_error *err);
+/* Whether a picture of height x width pixels is turned. */
+bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int height, int width);
+/* Flips one by one, in the order of the text; the first is the warp's own. A pass knows only what they come to. */
+typedef struct leat__turns {
+    int n;
+    struct {
+        bool x, y;
+    } turn[LEAT_PASS_FLIPS + 1];
+} leat__turns;
+/* Fills pass for a sample whose pixels come from rows. warp is for pass->warp to point to. */
+int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__turns *turns, const leat__pass_plan *plan,
+                    const leat__draw_key *key, const leat__rows *rows, leat_error *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boxes and keypoints that move with a picture.
+ *
+ * A pass or picture step that moves pixels leaves on the trail of its picture where they went: a matrix for each part, in
+ * the order of the text, with the sizes before and behind. How many there are depends on the text alone, neither on what was
+ * drawn nor on fusion, so a follow step knows the numbers of those that concern it. It takes the values of its field along
+ * them, one after the other.
+ *
+ * Places are measured in pixels, and pixel (0, 0) reaches from 0 to 1: a picture is a rectangle from (0, 0) to
+ * (width, height). A box is four corners on its way, cut to a polygon at each edge it meets; at the end it is the smallest
+ * upright rectangle around what is left. So several turns do not make it larger than one turn does. */
+#ifndef LEAT_SAMPLE_FOLLOW_H
+#define LEAT_SAMPLE_FOLLOW_H
+
+#include "sample/draw.h"
+
+#define LEAT_TRAILS_MAX 4    /* pictures of a sample that something follows */
+#define LEAT_FOLLOWERS_MAX 8 /* what follows them                           */
+#define LEAT_FOLLOW_LABELS 4 /* fields that belong to one of those          */
+#define LEAT_MOVES_MAX 128   /* of one picture                              */
+
+typedef struct leat__tools leat__tools;
+typedef struct leat__step leat__step;
+typedef struct leat__where leat__where;
+
+typedef struct leat__move { /* from the picture before to the picture behind */
+    double m[9];
+    int height_before, width_before, height, width;
+    bool cuts; /* what lies outside behind it is lost            */
+    bool lost; /* nothing is left: it has no matrix              */
+} leat__move;
+
+#define LEAT_MOVE_NUMBERS 15 /* that a move is in a cache */
+
+typedef struct leat__trail { /* of one picture of one sample */
+    int n;
+    leat__move move[LEAT_MOVES_MAX];
+} leat__trail;
+
+typedef enum leat__follow_format {
+    LEAT_FOLLOW_XYXY,
+    LEAT_FOLLOW_XYWH,
+    LEAT_FOLLOW_YXYX,
+    LEAT_FOLLOW_CXCYWH,
+    LEAT_FOLLOW_XY, /* keypoints from here on */
+    LEAT_FOLLOW_YX,
+    LEAT_FOLLOW_XYV
+} leat__follow_format;
+static inline bool leat__follow_is_box(leat__follow_format format) {
+    return format < LEAT_FOLLOW_XY;
+}
+
+typedef struct leat__follow_plan {
+    leat__follow_format format;
+    bool normalized; /* relative to the size of the picture                          */
+    bool centred;    /* keypoints: whole numbers are the middles of pixels           */
+    bool removes;    /* what is lost is taken out; otherwise it becomes zeros        */
+    bool zeroes;     /* keypoints that are lost become zeros too; boxes always do    */
+    double min_area, min_visible;
+    int trail, from, to; /* its moves from that number up to this one                */
+    const char *name;
+    int n_labels;
+    const char *label_name[LEAT_FOLLOW_LABELS];
+} leat__follow_plan;
+
+typedef struct leat__follower { /* while a plan is made */
+    int value, leader;
+    leat__follow_plan plan;
+    int label[LEAT_FOLLOW_LABELS];
+} leat__follower;
+
+/* The i-th box of a field, in pixels of a picture of this size: left, top, right, bottom. */
+void leat__follow_read_box(const leat__follow_plan *plan, const struct leat__value *value, size_t i,
+                           int height, int width, double out[4]);
+
+/* --------------------------------------------------------------------------------------------- run */
+
+void leat__trail_add(leat__tools *tools, const leat__step *step, const leat__move *move);
+/* A crop and a border of a pass, of a picture of this size. */
+void leat__trail_crop(leat__tools *tools, const leat__step *step, int height, int width,
+                      const leat__box *box);
+void leat__trail_border(leat__tools *tools, const leat__step *step, int height, int width,
+                        const leat__border *border);
+/* What it does behind them: resampling or a warp, and flips. */
+void leat__trail_pass(leat__tools *tools, const leat__step *step, const leat__pass *pass,
+                      const leat__turns *turns, int height_before, int width_before);
+int leat__run_trail(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_follow(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+
+/* ---------------------------------------------------------------------------------------- geometry */
+
+/* Takes a box of a picture (left, top, right, bottom) along n moves. False if nothing is left of it. *visible: the
+ * share of it that is left. */
+bool leat__follow_box(const leat__move *move, int n, const double box[4], double out[4], double *visible);
+/* The same for a place. False if it is lost; out is where it would be, or (-1, -1) where there is no such place. */
+bool leat__follow_place(const leat__move *move, int n, const double place[2], double out[2]);
+
+#endif

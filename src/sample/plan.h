@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan: what a worker does to each sample, fixed before the first one is read.
+ *
+ * A plan is a source, an order, a list of steps, and the shape of a batch. A step works on one value (a field of the
+ * sample) and leaves its result in the same value. All image operations between two points where pixels must lie in
+ * memory are one step, a pass: decode, resample, point operations, flips and the store run over the rows together.
+ * The last pass of a field writes into the batch itself. Fusing never changes a result: `options fuse=off` gives each
+ * operation a pass of its own, with the same kernels. */
+#ifndef LEAT_SAMPLE_PLAN_H
+#define LEAT_SAMPLE_PLAN_H
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "cache/cache.h"
+#include "cache/notes.h"
+#include "order/branch.h"
+#include "sample/device.h"
+#include "sample/draw.h"
+#include "sample/follow.h"
+#include "sample/group.h"
+#include "sample/image_op.h"
+#include "source/source.h"
+
+#define LEAT_STEPS_MAX 64
+#define LEAT_VALUES_MAX LEAT_FIELDS_MAX
+#define LEAT_CYCLE_MAX 32 /* compressed shards that take turns: a state names each */
+#define LEAT_NODES_MAX 16 /* combined data sets with streams, and their parts: likewise */
+#define LEAT_FILTERS_MAX 8
+
+typedef enum leat__step_kind {
+    LEAT_STEP_PARSE, /* tf.train.Example to values              */
+    LEAT_STEP_RAW,   /* bytes are values of a type              */
+    LEAT_STEP_RESHAPE,
+    LEAT_STEP_CONVERT, /* any type to any type, plain             */
+    LEAT_STEP_PASS,
+    LEAT_STEP_PICTURE,   /* a picture in memory to another one      */
+    LEAT_STEP_ONE_HOT,   /* a label to a number for each class      */
+    LEAT_STEP_ENUMERATE, /* the place in the epoch, or the number   */
+    LEAT_STEP_RELABEL,   /* one whole number for another            */
+    LEAT_STEP_MAP,       /* a function of the program               */
+    LEAT_STEP_FOLLOW,    /* boxes and keypoints move with a picture */
+    LEAT_STEP_TRAIL,     /* how a picture has moved, for a cache    */
+    LEAT_STEP_DRAW,      /* what a device is to do with a picture   */
+} leat__step_kind;
+
+typedef struct leat__parse_feature {
+    int value;        /* where it goes                                       */
+    const char *name; /* key in the Example                                  */
+    int dtype;        /* BYTES, F32 or I64                                   */
+    bool ragged;      /* any number of values, up to the field's maximum     */
+    size_t count;     /* values of a fixed one                               */
+    size_t count_max; /* of a ragged one                                     */
+    int ndim;
+    int64_t shape[LEAT_NDIM_MAX];
+    bool has_fallback;
+    leat__buf fallback; /* count values, or the bytes                          */
+} leat__parse_feature;
+
+struct leat__step {
+    leat__step_kind kind;
+    int stage;      /* LEAT_STAGE_*                                         */
+    int value;      /* which one it works on                                */
+    int output;     /* number of the output it writes into, -1 = its own buffer */
+    int column;     /* of the operation in the text                         */
+    uint64_t parts; /* of a combined source whose samples it is for, by bits; 0 = all */
+    int trail; /* passes and pictures: number, from 1, of the trail where it says how pixels move; 0 = nowhere */
+    union {
+        struct {
+            int n;
+            leat__parse_feature *feature;
+            const char **key;
+        } parse;
+        struct {
+            int dtype;
+        } raw;
+        struct {
+            int ndim;
+            int64_t shape[LEAT_NDIM_MAX]; /* one may be -1: what is left   */
+            int64_t known;                /* values along the other axes   */
+            int open;                     /* that one; -1 = there is none  */
+        } reshape;
+        struct {
+            int dtype;
+            bool affine;
+            double scale, offset;
+        } convert;
+        leat__pass_plan *pass;
+        leat__picture_plan *picture;
+        struct {
+            int n;
+            float on, off;
+        } one_hot;
+        struct {
+            bool position; /* in the epoch; false: the sample's number */
+        } enumerate;
+        const struct leat__relabel *relabel; /* labels.h */
+        struct {
+            const struct leat__map_plan *plan; /* labels.h */
+            int part; /* 0: calls the function, which makes all fields; the others stand for their fields only */
+        } map;
+        struct {
+            const leat__follow_plan *plan;
+            int part; /* 0: moves the field; the others take out of their own what the first has lost */
+        } follow;
+        struct {
+            int trail, n; /* so many moves                  */
+            bool resumes; /* takes them up again            */
+        } kept;
+        const leat__device_plan *device;
+    } as;
+};
+
+typedef struct leat__output { /* a field of the batch                                 */
+    leat_field field;
+    int value;
+    bool stored;   /* the last step writes it; else it is copied at the end */
+    size_t item;   /* bytes of one value                                    */
+    size_t stride; /* bytes from one sample to the next while filling        */
+    size_t offset; /* of the field in a slot                                */
+    /* Fields of differing sizes that are filled up; field.shape has -1 where a batch has the size of its largest. */
+    bool padded;
+    int64_t most[LEAT_NDIM_MAX]; /* the largest shape there is room for                     */
+    uint8_t padding[8];          /* one value of what fills up                              */
+    /* Pictures whose size is that of the batch's bucket; field.shape has -1 there, and stride is that of the largest. */
+    bool by_bucket;
+    int height_axis; /* the width is the next one */
+    struct {
+        int height, width;
+        size_t stride;
+    } bucket[LEAT_BUCKETS_MAX];
+} leat__output;
+
+/* Where a sample's values lie in the memory of a batch of this bucket. */
+static inline size_t leat__output_stride(const leat__output *out, int bucket) {
+    return out->by_bucket ? out->bucket[bucket].stride : out->stride;
+}
+static inline size_t leat__output_at(const leat__output *out, int bucket, int place) {
+    return out->offset + (size_t)place * leat__output_stride(out, bucket);
+}
+/* The length of an axis of one sample. */
+static inline int64_t leat__output_length(const leat__output *out, int bucket, int axis) {
+    if (!out->by_bucket || axis < out->height_axis || axis > out->height_axis + 1)
+        return out->field.shape[axis];
+    return axis == out->height_axis ? out->bucket[bucket].height : out->bucket[bucket].width;
+}
+
+typedef struct leat__joining { /* how streams are combined, see join.c */
+    leat__branch_kind kind;
+    leat__blend *blend; /* NULL unless of that kind     */
+    bool equal;         /* zip: lengths must be         */
+    /* One part, sorted into buckets (sort.c): */
+    const struct leat__question *size; /* of the picture; NULL: it is not so */
+    int n_buckets;
+    double edge[LEAT_BUCKETS_MAX]; /* (n_buckets - 1)           */
+} leat__joining;
+
+typedef struct leat__plan {
+    leat__source *source;
+    leat__stream *stream;        /* not NULL: records come one after the other           */
+    uint64_t cycle, cycle_block; /* of a stream: shards that take turns, and records of a turn; 0 = none */
+    /* Of combined data sets with a stream among them: what is left of each text. */
+    int n_parts;
+    struct leat__plan *part; /* (n_parts)                                                  */
+    leat__joining joining;
+    bool borrows; /* source and steps are those of the plan that this one is a part of  */
+    int n_pieces; /* of a sample of a stream, at the most                           */
+    leat__order order;
+    bool parted; /* some steps are for samples of some parts of the source only */
+    int n_filters;
+    struct leat__question *filter[LEAT_FILTERS_MAX]; /* of a stream: asked when a record is read */
+    int n_values;
+    int n_steps;
+    leat__step step[LEAT_STEPS_MAX];
+    int n_outputs;
+    leat__output output[LEAT_FIELDS_MAX];
+    int batch;
+    bool drop_remainder;
+    bool pad_remainder; /* a last batch that is not full is filled up with repeated samples  */
+    int rank, world;    /* this process has the rank-th part of every batch of batch * world */
+    int local;          /* processes that share this machine                                 */
+    int64_t max_bad;    /* 0 = any number                                                    */
+    int prefetch;       /* 0 = automatic                                         */
+    int read_ahead;     /* threads that read ahead; -1 = when storage is slow, 0 = never */
+    int turns;          /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
+    uint64_t seed;
+    int on_error;
+    bool fuse;
+    bool checkpoints; /* of JPEG files are wanted */
+    size_t slot_bytes;
+    size_t budget;
+    int n_slots; /* that there is memory for                               */
+    int n_slots_begin;
+    bool non_temporal; /* the ring does not stay in the last-level cache          */
+    int grain;         /* samples in a task                                      */
+    int group;         /* samples in a group, which one task mixes; 0 = none      */
+    int n_group_ops;
+    leat__group_op group_op[LEAT_GROUP_OPS_MAX];
+    leat__bucket_sizes bucket_sizes; /* what resize_to_bucket resizes to                  */
+    int n_trails;                    /* pictures that boxes or keypoints follow                */
+    int n_meetings;                  /* where pictures that move together compare their sizes  */
+    leat__caching caching;           /* the operation `cache`                                  */
+    leat__cache *cache;              /* NULL: none, or not yet                                 */
+    leat__notes *notes;              /* checkpoints of JPEG files; NULL: none                  */
+    size_t slots_budget;             /* for slots, those that are added later too              */
+    leat__mutex *serial;             /* functions of the program that are not thread-safe; NULL: none */
+    uint64_t contents;               /* of files that operations read, as a hash                */
+    uint64_t fingerprint;            /* of the operations, without those that change nothing    */
+    leat__buf text;                  /* the operations in their normal form                     */
+    leat__arena memory;              /* features, passes, names                                 */
+} leat__plan;
+
+/* Samples come one after the other, and nobody knows how many. */
+static inline bool leat__plan_streams(const leat__plan *plan) {
+    return plan->stream || plan->n_parts;
+}
+/* The plan inside of those that only wrap it (leat__plan_wrap): numbers of samples are its. */
+static inline const leat__plan *leat__plan_unwrapped(const leat__plan *plan) {
+    while (plan->n_parts && plan->part[0].borrows) plan = &plan->part[0];
+    return plan;
+}
+/* Shards of a stream that take turns; 1 = they come one after the other. */
+uint64_t leat__plan_places(const leat__plan *plan);
+/* Plain streams in it. */
+int leat__plan_count_streams(const leat__plan *plan);
+/* Nodes in a mark: its own, and those of its parts behind it. */
+int leat__plan_nodes(const leat__plan *plan);
+/* Places of shards that take turns, in all streams in it. */
+int leat__plan_turns(const leat__plan *plan);
+/* Samples of a batch on all ranks together. */
+static inline uint64_t leat__plan_global_batch(const leat__plan *plan) {
+    return (uint64_t)plan->batch * (uint64_t)plan->world;
+}
+/* Every batch has as many places as every other. With several ranks always: each of them must have as many batches, of
+ * the same size, as the others. */
+static inline bool leat__plan_pads(const leat__plan *plan) {
+    return plan->world > 1 || plan->pad_remainder;
+}
+
+#endif

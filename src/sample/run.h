@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One worker's tools, and what it does with them: run a sample through the plan. */
+#ifndef LEAT_SAMPLE_RUN_H
+#define LEAT_SAMPLE_RUN_H
+
+#include "base/thread.h"
+#include "format/example.h"
+#include "sample/draw.h"
+#include "sample/plan.h"
+
+/* Pictures that need more than this take turns, so that memory is bounded by one of them. */
+#define LEAT_LARGE_PICTURE ((size_t)64 << 20)
+
+struct leat__tools { /* of one worker; zeroed, then leat__tools_init                */
+    const leat__plan *plan;
+    leat__mutex *large; /* the token for large pictures; NULL = alone                   */
+    leat__reader reader;
+    leat__decoder *decoder;
+    leat__image_dsp dsp;
+    leat__pass_scratch scratch;
+    leat__buf band;     /* rows on their way from the decoder                       */
+    leat__buf bordered; /* a row with its border                                    */
+    leat__buf picture[LEAT_STEPS_MAX][LEAT_PICTURE_BUFS]; /* scratch of picture steps               */
+    leat__buf made[LEAT_STEPS_MAX];     /* what a step makes when it does not write into the batch  */
+    leat__buf numbers[LEAT_VALUES_MAX]; /* what parse unpacks                                       */
+    leat__value value[LEAT_VALUES_MAX];
+    leat__example_form form; /* of the record that parse has met last                                 */
+    const bool *only;        /* the steps that are run, for questions (select.h); NULL = all     */
+    uint32_t known;          /* with it: bit i = value i comes from the index; 0 = samples are read */
+    uint64_t told[LEAT_VALUES_MAX];     /* what the index said                                      */
+    leat__met met[LEAT_MEETINGS_MAX];   /* of the sample: sizes of pictures that move together         */
+    leat__trail trail[LEAT_TRAILS_MAX]; /* (plan->n_trails) of the sample: how pictures have moved     */
+    leat__buf notes;                    /* of the JPEG that is being decoded                           */
+    leat__buf kept;                     /* what was left when boxes or keypoints were moved last       */
+    size_t followed;                    /* of so many                                               */
+    leat__cache_hand cached;
+    uint64_t key_epoch, key; /* leat__rng_key of the seed and that epoch                 */
+    leat__group_state group[LEAT_GROUP_OPS_MAX];
+    int met_height, met_width; /* the largest picture that was cropped so far                */
+    int stage;                 /* where the sample is now                                  */
+    bool timed;                /* the clock is read at each change of stage                */
+    uint64_t mark_ns;
+    uint64_t stage_ns[LEAT_STAGE_COUNT];
+};
+
+struct leat__where { /* which sample, and where its results go                   */
+    uint64_t epoch, position, sample;
+    const leat__value *record; /* what the source gives, if it was read already: a value for each field */
+    const leat__piece *piece;  /* (n_pieces) of a stream: what it is made of                  */
+    int n_pieces;
+    uint8_t *slot;        /* memory of the batch, NULL = nowhere: the values are wanted */
+    int place;            /* in the batch                                             */
+    int bucket;           /* of the batch; 0 if there are none                        */
+    leat__params *params; /* NULL: nobody asks what was drawn                         */
+    int64_t **count; /* [output][place]: values of ragged fields; [output][place][axis]: of padded ones */
+};
+
+int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err);
+void leat__tools_free(leat__tools *tools);
+/* In memory of their own, for somebody who is no worker; NULL without memory. */
+leat__tools *leat__tools_new(const leat__plan *plan, leat_error *err);
+void leat__tools_delete(leat__tools **tools);
+/* How often a buffer had to grow. */
+uint32_t leat__tools_grown(const leat__tools *tools);
+/* The largest buffers that any worker has needed so far, so that none has to find out by itself. */
+#define LEAT_TOOLS_BUFS \
+    (5 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX + 2 * LEAT_READERS_MAX)
+typedef struct leat__high_water {
+    size_t buf[LEAT_TOOLS_BUFS];
+    size_t pass[LEAT_PASS_BUFS];
+    size_t arena;
+} leat__high_water;
+/* Raises the marks to what this worker has; true if one rose. */
+bool leat__tools_raise(const leat__tools *tools, leat__high_water *high);
+void leat__tools_adopt(leat__tools *tools, const leat__high_water *high);
+
+/* Reads, parses, decodes, transforms and stores one sample. On failure the message names the sample and err->stage the
+ * stage; its place in the batch holds anything. */
+int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err);
+/* Where a sample comes from, for messages. */
+void leat__run_describe(const leat__plan *plan, const leat__where *at, char *text, size_t cap);
+/* For the steps, which are in run.c and run_pass.c: */
+int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+/* What randomness is a function of, for this sample. */
+leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at);
+/* In ops_device.c: */
+int leat__run_draw(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+/* And in run_labels.c: */
+int leat__run_enumerate(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_relabel(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+/* Compares what a step made with what the batch has room for. */
+int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
+                          leat_error *err);
+/* Where a step writes: its place in the batch, or its own buffer. NULL without memory. */
+uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const leat__where *at,
+                               size_t bytes, leat_error *err);
+/* Ends the timing of the current stage and begins that of another. */
+void leat__run_stage(leat__tools *tools, int stage);
+
+#endif

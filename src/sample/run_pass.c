@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps that make pictures: a pass from a file or from memory, and whole pictures. */
+#include <stdio.h>
+
+#include "sample/draw.h"
+#include "sample/run.h"
+
+leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at) {
+    if (tools->key_epoch != at->epoch) {
+        tools->key_epoch = at->epoch;
+        tools->key = leat__rng_key(tools->plan->seed, at->epoch);
+    }
+    return (leat__draw_key){.key = tools->key,
+                            .position = at->position,
+                            .params = at->params,
+                            .met = tools->met,
+                            .values = tools->value,
+                            .bucket = at->bucket};
+}
+
+/* ------------------------------------------------------------------------------------ rows of a decoder */
+
+typedef struct decoding { /* rows on demand: decoded in bands, so that a picture is never held whole */
+    leat__tools *tools;
+    int height, band_begin, band_end;
+    uint8_t *band;
+    size_t stride;
+} decoding;
+
+/* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
+enum { BAND_ROWS = 16 };
+
+/* Of a plane, if rows are planes. */
+static size_t band_width(int width) {
+    return LEAT_ALIGN_UP((size_t)width, (size_t)LEAT_CACHE_LINE);
+}
+static size_t band_stride(int width, size_t pixel_bytes) {
+    return band_width(width) * pixel_bytes;
+}
+static size_t band_bytes(int width, size_t pixel_bytes) {
+    return band_stride(width, pixel_bytes) * BAND_ROWS + LEAT_DECODE_SKEW;
+}
+
+static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err) {
+    decoding *d = rows->user;
+    leat__tools *tools = d->tools;
+    if (y >= d->band_end) {
+        leat__run_stage(tools, LEAT_STAGE_DECODE);
+        while (y >= d->band_end) {
+            d->band_begin = d->band_end;
+            const int n = LEAT_MIN((int)BAND_ROWS, d->height - d->band_begin);
+            LEAT_TRY(leat__decode_rows(tools->decoder, d->band, (ptrdiff_t)d->stride, n, err));
+            d->band_end += n;
+        }
+        leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
+    }
+    *out = d->band + (size_t)(y - d->band_begin) * d->stride;
+    return 0;
+}
+
+static bool decode_planes(leat__rows *rows, size_t *apart) {
+    decoding *d = rows->user;
+    if (!leat__decode_planes(d->tools->decoder, band_width(rows->width))) return false;
+    *apart = band_width(rows->width);
+    d->band = d->tools->band.data; /* vectors are stored at even addresses */
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------- rows with a border */
+
+typedef struct bordered {
+    leat__rows *inner;
+    leat__border border;
+    leat__pad_mode mode;
+    uint8_t *row, *blank; /* one that is put together, and one of fill alone */
+} bordered;
+
+/* Where position i of an axis with n values lies inside of it. */
+static int fold(int i, int n, leat__pad_mode mode) {
+    if (mode == LEAT_PAD_EDGE || n == 1) return LEAT_CLAMP(i, 0, n - 1);
+    const int period = mode == LEAT_PAD_REFLECT ? 2 * n - 2 : 2 * n;
+    i = ((i % period) + period) % period;
+    return i < n ? i : mode == LEAT_PAD_REFLECT ? period - i : period - 1 - i;
+}
+
+static int bordered_row(leat__rows *rows, int y, const void **out, leat_error *err) {
+    const bordered *b = rows->user;
+    leat__rows *inner = b->inner;
+    const size_t pixel = (size_t)rows->channels * leat_dtype_size(rows->dtype);
+    const int from = y - b->border.top;
+    const bool outside = from < 0 || from >= inner->height;
+    if (outside && b->mode == LEAT_PAD_CONSTANT) {
+        *out = b->blank;
+        return 0;
+    }
+    const int taken = outside ? fold(from, inner->height, b->mode) : from;
+    const void *row;
+    if (inner->data) row = inner->data + (ptrdiff_t)taken * inner->stride;
+    else LEAT_TRY(inner->row(inner, taken, &row, err));
+    const int left = LEAT_MAX(b->border.left, 0), cut = LEAT_MAX(-b->border.left, 0);
+    const int shown = LEAT_MIN(inner->width - cut, rows->width - left);
+    if (shown > 0)
+        memcpy(b->row + (size_t)left * pixel, (const uint8_t *)row + (size_t)cut * pixel,
+               (size_t)shown * pixel);
+    if (b->mode != LEAT_PAD_CONSTANT)
+        for (int x = 0; x < rows->width; x++) {
+            const int place = x - b->border.left;
+            if (place >= 0 && place < inner->width) continue;
+            memcpy(b->row + (size_t)x * pixel,
+                   (const uint8_t *)row + (size_t)fold(place, inner->width, b->mode) * pixel, pixel);
+        }
+    *out = b->row;
+    return 0;
+}
+
+static void fill_row(uint8_t *row, const leat__rows *rows, const float fill[4]) {
+    const int n = rows->width * rows->channels;
+    for (int i = 0; i < n; i++) {
+        const int c = rows->channels <= 4 ? i % rows->channels : 0;
+        if (rows->dtype == LEAT_DTYPE_U8) row[i] = (uint8_t)LEAT_CLAMP(fill[c], 0.0f, 255.0f);
+        else if (rows->dtype == LEAT_DTYPE_U16)
+            ((uint16_t *)(void *)row)[i] = (uint16_t)LEAT_CLAMP(fill[c], 0.0f, 65535.0f);
+        else ((float *)(void *)row)[i] = fill[c];
+    }
+}
+
+static int add_border(leat__tools *tools, const leat__pad_plan *plan, const leat__draw_key *key,
+                      leat__rows *inner, bordered *b, leat__rows *outer, leat_error *err) {
+    leat__drawing d =
+        leat__drawing_at(key, &plan->op, inner->height, inner->width, inner->channels, inner->dtype);
+    *b = (bordered){.inner = inner, .mode = plan->mode};
+    LEAT_TRY(leat__draw_meet(key, &plan->op, inner->height, inner->width, err));
+    LEAT_TRY(plan->draw(&plan->op, &d, &b->border, err));
+    for (int c = 0; plan->op.mask && c < 4; c++) b->border.fill[c] = plan->op.mask_fill;
+    const leat__border *border = &b->border;
+    *outer = (leat__rows){.height = inner->height + border->top + border->bottom,
+                          .width = inner->width + border->left + border->right,
+                          .channels = inner->channels,
+                          .dtype = inner->dtype,
+                          .row = bordered_row,
+                          .user = b};
+    if (LEAT_MIN(outer->height, outer->width) < 1 || LEAT_MAX(outer->height, outer->width) > 65535)
+        return leat__fail(err, LEAT_ERR_SHAPE, "%s: %dx%d pixels do not become %dx%d (height x width)",
+                          plan->op.name, inner->height, inner->width, outer->height, outer->width);
+    const size_t step = LEAT_ALIGN_UP(
+        (size_t)outer->width * (size_t)outer->channels * leat_dtype_size(outer->dtype) + LEAT_ROW_PAD,
+        (size_t)LEAT_CACHE_LINE);
+    if (!leat__buf_reserve(&tools->bordered, 2 * step))
+        return leat__fail_memory(err, 2 * step, "rows of a picture");
+    b->row = tools->bordered.data;
+    b->blank = tools->bordered.data + step;
+    fill_row(b->blank, outer, border->fill);
+    memcpy(b->row, b->blank, step);
+    return 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- passes */
+
+static int cut_hole(const leat__pass_plan *plan, const leat__draw_key *key, const leat__pass *pass,
+                    int channels, void *dst, leat_error *err) {
+    leat__drawing d = leat__drawing_at(key, &plan->hole.op, pass->height, pass->width, channels, pass->dtype);
+    leat__erasure hole;
+    bool wanted = false;
+    LEAT_TRY(plan->hole.draw(&plan->hole.op, &d, &hole, &wanted, err));
+    if (!wanted) return 0;
+    if (pass->stream)
+        leat__image_fence(); /* what went past the caches must be there before it is overwritten */
+    leat__erase(dst, pass->dtype, pass->nchw && channels > 1, pass->height, pass->width, channels, &hole);
+    return 0;
+}
+
+static int finish_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat__rows *rows,
+                       int ndim, leat_error *err) {
+    const leat__pass_plan *plan = step->as.pass;
+    const leat__draw_key key = leat__run_draw_key(tools, at);
+    leat__rows outer;
+    bordered border;
+    if (plan->pad.draw) {
+        LEAT_TRY(add_border(tools, &plan->pad, &key, rows, &border, &outer, err));
+        leat__trail_border(tools, step, rows->height, rows->width, &border.border);
+        rows = &outer;
+    }
+    leat__pass pass;
+    leat__warp warp;
+    leat__turns turns;
+    LEAT_TRY(leat__draw_pass(&pass, &warp, &turns, plan, &key, rows, err));
+    leat__trail_pass(tools, step, &pass, &turns, rows->height, rows->width);
+    leat__value result = {.dtype = pass.dtype, .ndim = ndim};
+    const int64_t hwc[3] = {pass.height, pass.width, rows->channels};
+    for (int i = 0; i < ndim; i++) result.shape[i] = plan->nchw ? hwc[(i + 2) % 3] : hwc[i];
+    const bool stores = step->output >= 0 && at->slot;
+    if (stores) LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], at, &result, err));
+    size_t bytes;
+    if (!leat__mul_size((size_t)pass.height * (size_t)pass.width,
+                        (size_t)rows->channels * leat_dtype_size(pass.dtype), &bytes))
+        return leat__fail(err, LEAT_ERR_LIMIT, "a picture of %d x %d pixels is too large", pass.width,
+                          pass.height);
+    uint8_t *dst = leat__run_destination(tools, step, at, bytes, err);
+    if (!dst) return LEAT_ERR_MEMORY;
+    pass.stream = stores && tools->plan->non_temporal;
+    LEAT_TRY(leat__pass_run(&pass, &tools->dsp, rows, dst, &tools->scratch, err));
+    if (plan->hole.draw) LEAT_TRY(cut_hole(plan, &key, &pass, rows->channels, dst, err));
+    result.data = dst;
+    result.bytes = bytes;
+    tools->value[step->value] = result;
+    return 0;
+}
+
+static int stop_at_first_row(leat__rows *rows, int y, const void **out, leat_error *err) {
+    (void)rows, (void)y, (void)out, (void)err;
+    return LEAT_ERR_CANCELLED;
+}
+
+/* A crop may take any part of a picture, in a later epoch a larger one than today: buffers and tables are made for the
+ * whole picture when it is first met, by passes that end before their first row. */
+static void prepare_for_whole(leat__tools *tools, const leat__step *step, const leat__where *at,
+                              const leat__picture_info *info) {
+    if (info->height <= tools->met_height && info->width <= tools->met_width) return;
+    tools->met_height = LEAT_MAX(tools->met_height, info->height);
+    tools->met_width = LEAT_MAX(tools->met_width, info->width);
+    const leat__pass_plan *plan = step->as.pass;
+    leat__rows rows = {.height = tools->met_height,
+                       .width = tools->met_width,
+                       .channels = info->channels,
+                       .dtype = info->dtype,
+                       .row = stop_at_first_row};
+    leat__pass pass;
+    leat__warp warp;
+    leat__turns turns;
+    leat_error ignored;
+    leat__draw_key key = leat__run_draw_key(tools, at);
+    key.params = NULL;
+    key.met = NULL;
+    leat__buf_reserve(&tools->band,
+                      band_bytes(rows.width, (size_t)rows.channels * leat_dtype_size(rows.dtype)));
+    if (plan->resample == LEAT_RESAMPLE_NONE ||
+        leat__draw_pass(&pass, &warp, &turns, plan, &key, &rows, &ignored) < 0)
+        return;
+    LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t nothing[LEAT_CACHE_LINE]; /* no row comes, so nothing is written */
+    for (int flipped = 0; flipped < 2; flipped++) {
+        pass.flip_x = flipped;
+        leat__pass_run(&pass, &tools->dsp, &rows, nothing, &tools->scratch, &ignored);
+    }
+}
+
+static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at,
+                             size_t memory_max, leat_error *err) {
+    const leat__value *file = &tools->value[step->value];
+    leat__decode_options options = step->as.pass->decode_options;
+    options.memory_max = memory_max;
+    leat__picture_info info;
+    leat__decode_notes notes;
+    leat__notes *kept = tools->plan->notes;
+    if (kept && leat__pass_notes(step->as.pass) &&
+        leat__notes_take(kept, file->data, file->bytes, &tools->notes, &notes))
+        options.notes = &notes;
+    leat__run_stage(tools, LEAT_STAGE_DECODE);
+    LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
+    if (step->as.pass->crop.draw) {
+        leat__box box;
+        const leat__draw_key key = leat__run_draw_key(tools, at);
+        prepare_for_whole(tools, step, at, &info);
+        int rc = leat__draw_crop(&box, step->as.pass, &key, info.height, info.width, err);
+        if (rc == 0) rc = leat__decode_region(tools->decoder, &box, err);
+        if (rc < 0) {
+            leat__decode_end(tools->decoder, NULL);
+            return rc;
+        }
+        leat__trail_crop(tools, step, info.height, info.width, &box);
+        info.height = box.height;
+        info.width = box.width;
+    }
+    leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
+    const size_t pixel = (size_t)info.channels * leat_dtype_size(info.dtype);
+    decoding d = {.tools = tools, .height = info.height, .stride = band_stride(info.width, pixel)};
+    leat__rows rows = {.height = info.height,
+                       .width = info.width,
+                       .channels = info.channels,
+                       .dtype = info.dtype,
+                       .row = decode_row,
+                       .planes = decode_planes,
+                       .user = &d};
+    int rc;
+    if (leat__buf_reserve(&tools->band, band_bytes(info.width, pixel))) {
+        d.band = tools->band.data + LEAT_DECODE_SKEW;
+        rc = finish_pass(tools, step, at, &rows, 3, err);
+    } else {
+        rc = leat__fail_memory(err, band_bytes(info.width, pixel), "rows of a picture");
+    }
+    leat_error end;
+    const int stage = tools->stage, ended = leat__decode_end(tools->decoder, &end);
+    if (rc == 0 && ended < 0) {
+        tools->stage = LEAT_STAGE_DECODE;
+        if (err) *err = end;
+        return ended;
+    }
+    if (rc == 0 && options.notes) leat__notes_put(kept, &notes);
+    tools->stage = stage;
+    return rc;
+}
+
+/* A picture in memory: rows of it. */
+static inline int value_rows(const leat__value *value, leat__rows *rows, leat_error *err) {
+    *rows = (leat__rows){.height = (int)value->shape[0],
+                         .width = (int)value->shape[1],
+                         .channels = value->ndim == 3 ? (int)value->shape[2] : 1,
+                         .dtype = value->dtype,
+                         .data = value->data};
+    if (value->ndim != 2 && value->ndim != 3)
+        return leat__fail(err, LEAT_ERR_SHAPE, "a picture has 2 or 3 axes, not %d", value->ndim);
+    for (int i = 0; i < value->ndim; i++)
+        if (value->shape[i] < 1 || value->shape[i] > INT32_MAX / 16)
+            return leat__fail(err, LEAT_ERR_SHAPE, "a picture with %" PRId64 " elements along axis %d",
+                              value->shape[i], i);
+    rows->stride = (ptrdiff_t)rows->width * rows->channels * (ptrdiff_t)leat_dtype_size(rows->dtype);
+    return 0;
+}
+
+int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
+    if (step->as.pass->decode) {
+        const size_t noted = at->params ? at->params->n : 0;
+        leat__trail *trail = step->trail ? &tools->trail[step->trail - 1] : NULL;
+        const int moves = trail ? trail->n : 0;
+        const int rc = run_decoding_pass(tools, step, at, LEAT_LARGE_PICTURE, err);
+        if (rc != LEAT_ERR_LIMIT) return rc;
+        if (at->params) at->params->n = noted;
+        if (trail) trail->n = moves;
+        if (tools->large) leat__lock(tools->large);
+        const size_t most = tools->plan->budget ? LEAT_MAX(tools->plan->budget / 4, LEAT_LARGE_PICTURE) : 0;
+        const int again = run_decoding_pass(tools, step, at, most, err);
+        leat__decoder_trim(tools->decoder, LEAT_LARGE_PICTURE);
+        if (tools->large) leat__unlock(tools->large);
+        return again;
+    }
+    const leat__value *value = &tools->value[step->value];
+    leat__rows rows;
+    LEAT_TRY(value_rows(value, &rows, err));
+    if (step->as.pass->crop.draw) {
+        leat__box box;
+        const leat__draw_key key = leat__run_draw_key(tools, at);
+        LEAT_TRY(leat__draw_crop(&box, step->as.pass, &key, rows.height, rows.width, err));
+        leat__trail_crop(tools, step, rows.height, rows.width, &box);
+        rows.data += box.y * rows.stride + box.x * (rows.stride / rows.width);
+        rows.height = box.height;
+        rows.width = box.width;
+    }
+    return finish_pass(tools, step, at, &rows, value->ndim, err);
+}
+
+/* -------------------------------------------------------------------------------------------- pictures */
+
+int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
+    const leat__picture_plan *plan = step->as.picture;
+    const leat__value *value = &tools->value[step->value];
+    const int index = (int)(step - tools->plan->step);
+    const leat__draw_key key = leat__run_draw_key(tools, at);
+    leat__rows rows;
+    LEAT_TRY(value_rows(value, &rows, err));
+    if ((uintptr_t)rows.data % leat_dtype_size(rows.dtype)) { /* raw bytes of a record */
+        leat__buf *moved = &tools->scratch.moved;
+        if (!leat__buf_reserve(moved, value->bytes)) return leat__fail_memory(err, value->bytes, "a picture");
+        rows.data = memcpy(moved->data, rows.data, value->bytes);
+    }
+    const leat__picture in = {.height = rows.height,
+                              .width = rows.width,
+                              .channels = rows.channels,
+                              .dtype = rows.dtype,
+                              .data = rows.data};
+    leat__value result = {.dtype = plan->dtype ? plan->dtype : rows.dtype, .ndim = value->ndim};
+    result.shape[0] = plan->height ? plan->height : rows.height;
+    result.shape[1] = plan->width ? plan->width : rows.width;
+    if (plan->turned) result.shape[0] = rows.width, result.shape[1] = rows.height;
+    if (value->ndim == 3) result.shape[2] = plan->channels ? plan->channels : rows.channels;
+    const bool stores = step->output >= 0 && at->slot;
+    if (stores) LEAT_TRY(leat__run_check_shape(&tools->plan->output[step->output], at, &result, err));
+    size_t bytes;
+    const size_t pixel = (size_t)(value->ndim == 3 ? result.shape[2] : 1) * leat_dtype_size(result.dtype);
+    if (!leat__mul_size((size_t)result.shape[0] * (size_t)result.shape[1], pixel, &bytes))
+        return leat__fail(err, LEAT_ERR_LIMIT, "a picture of %d x %d pixels is too large", rows.width,
+                          rows.height);
+    uint8_t *dst = leat__run_destination(tools, step, at, bytes, err);
+    if (!dst) return LEAT_ERR_MEMORY;
+    if (plan->moves && !plan->turned) LEAT_TRY(leat__draw_meet(&key, &plan->op, in.height, in.width, err));
+    leat__drawing d = leat__drawing_at(&key, &plan->op, in.height, in.width, in.channels, in.dtype);
+    const leat__picture_tools lent = {.dsp = &tools->dsp,
+                                      .scratch = &tools->scratch,
+                                      .buf = tools->picture[index],
+                                      .decoder = tools->decoder};
+    LEAT_TRY(plan->run(&plan->op, &d, &lent, &in, dst, err));
+    if (step->trail) {
+        d = leat__drawing_at(&key, &plan->op, in.height, in.width, in.channels, in.dtype);
+        d.params = NULL; /* told already */
+        leat__move move = {.height_before = in.height,
+                           .width_before = in.width,
+                           .height = (int)result.shape[0],
+                           .width = (int)result.shape[1],
+                           .cuts = true};
+        LEAT_TRY(plan->map(&plan->op, &d, move.m, err));
+        leat__trail_add(tools, step, &move);
+    }
+    result.data = dst;
+    result.bytes = bytes;
+    tools->value[step->value] = result;
+    return 0;
+}
