@@ -4,6 +4,7 @@
 #include "plan/planner.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "run/pipeline.h"
 
@@ -174,10 +175,8 @@ int leat_pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position,
 
 size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap) {
     char name[4200] = "";
-    if (feed && feed->stream) {
-        const bool locked = leat__pipeline_lock(feed); /* which shard it is in may just become known */
-        leat__feed_describe(feed->stream, sample, name, sizeof name);
-        leat__pipeline_unlock(feed, locked);
+    if (feed && feed->stream && feed->owner == getpid()) {
+        leat__stream_describe(feed->stream, sample, name, sizeof name);
     } else if (feed && sample < feed->plan.source->n_samples) {
         feed->plan.source->class->describe(feed->plan.source, sample, name, sizeof name);
     }
@@ -200,7 +199,6 @@ int64_t leat_pipeline_length(const leat_pipeline *feed) {
     const int64_t n = leat_pipeline_samples(feed);
     if (n < 0) return -1;
     const leat__bucket *bucket = leat__order_bucket(&feed->plan.order);
-    if (feed->plan.joining.size) return -1; /* how many are not full shows when they come */
     if (bucket) return (int64_t)leat__bucket_batches(bucket);
     const uint64_t batch = leat__plan_global_batch(&feed->plan), whole = (uint64_t)n / batch;
     return (int64_t)(whole + (!feed->plan.drop_remainder && (uint64_t)n % batch > 0));
@@ -234,11 +232,12 @@ int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
     const bool locked = leat__pipeline_lock(feed);
     leat__cursor cursor;
-    const bool streams = locked && feed->stream;
-    if (streams) leat__feed_doubt(feed->stream, true);
-    int rc = locked ? leat__state_read(feed, text, &cursor, err) : leat__pipeline_fail_forked(err);
-    if (streams) leat__feed_doubt(feed->stream, false);
-    if (rc == 0) leat__sched_move(feed, cursor);
+    leat__mark *mark = locked && feed->stream ? leat__mark_new() : NULL;
+    int rc = locked ? 0 : leat__pipeline_fail_forked(err);
+    if (rc == 0 && feed->stream && !mark) rc = leat__fail_memory(err, sizeof cursor, "a state");
+    if (rc == 0) rc = leat__state_read(feed, text, &cursor, mark, err);
+    if (rc == 0) leat__sched_move(feed, cursor, mark);
+    leat__free(mark);
     leat__pipeline_unlock(feed, locked);
     return rc;
 }

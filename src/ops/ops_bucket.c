@@ -98,27 +98,6 @@ static int find_buckets(leat__planner *planner, const leat__use *use, int at, ui
     return rc;
 }
 
-/* A stream is sorted as it is read, and the order behind is that of the batches. */
-static int sort_stream(leat__planner *planner, const leat__use *use, const double *edge, int n_edges,
-                       leat_error *err) {
-    leat__plan *plan = planner->plan;
-    leat__question question;
-    LEAT_TRY(size_question(planner, use, &question, err));
-    if (leat__question_counts(plan, &question) ||
-        leat__plan_count_streams(plan) < leat__source_leaves(plan->source))
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                               "of a stream, pictures are sorted by what its records hold: not by what a "
-                               "function of the program makes of them, and not together with other sources");
-    leat__joining joining = {.kind = LEAT_BRANCH_CONCAT,
-                             .size = leat__plan_keep(planner, &question, sizeof question, err),
-                             .n_buckets = n_edges + 1};
-    if (!joining.size) return LEAT_ERR_MEMORY;
-    memcpy(joining.edge, edge, (size_t)n_edges * sizeof *edge);
-    LEAT_TRY(leat__plan_wrap(planner, use, plan->order.n_verbs, err));
-    plan->joining = joining;
-    return 0;
-}
-
 static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__plan *plan = planner->plan;
     double edge[LEAT_BUCKETS_MAX];
@@ -127,7 +106,9 @@ static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error 
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "batches are made of the whole: write it behind");
     LEAT_TRY(read_edges(use, edge, &n_edges, err));
     LEAT_TRY(read_sizes(use, n_edges + 1, &plan->bucket_sizes, err));
-    if (leat__plan_streams(plan)) return sort_stream(planner, use, edge, n_edges, err);
+    if (plan->stream)
+        return leat__stream_plan_refuse(use, err, "sizes of pictures are not known before",
+                                        "resize them to one size, or write padded_batch");
     LEAT_TRY(leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = true, .past_repeat = true},
                                 &at, err));
     const uint64_t n = plan->order.length[at], all = leat__order_length(&plan->order);
@@ -154,7 +135,7 @@ static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error 
 
 int leat__bucket_check(leat__planner *planner, const leat__use *use, leat_error *err) {
     const leat__op *op = use->op;
-    if (!leat__order_bucket(&planner->plan->order) && !planner->plan->joining.size) return 0;
+    if (!leat__order_bucket(&planner->plan->order)) return 0;
     const bool whole =
         (planner->batched && strcmp(op->name, "repeat") == 0) || /* more epochs, and the ranks */
         (op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0);

@@ -146,9 +146,9 @@ static bool write_about(leat__planner *planner, uint64_t version, leat__buf *tex
         add(text, "leat-cache 1\nleat %s\ndata %016" PRIx64 " %016" PRIx64 "\ncontents %016" PRIx64 "\n",
             LEAT_VERSION, plan->source->fingerprint, version, caching->contents);
     if (caching->freeze) fits = fits && add(text, "seed %" PRIu64 "\n", plan->seed);
-    const leat__plan *numbers = leat__plan_unwrapped(plan);
-    if (numbers->cycle) /* the numbers of a stream's records depend on it */
-        fits = fits && add(text, "in turn %" PRIu64 " %" PRIu64 "\n", numbers->cycle, numbers->cycle_block);
+    if (plan->stream && plan->stream->cycle) /* the numbers of a stream's records depend on it */
+        fits = fits &&
+               add(text, "in turn %" PRIu64 " %" PRIu64 "\n", plan->stream->cycle, plan->stream->cycle_block);
     for (int i = 0; i < caching->n_fields; i++) {
         const leat__bundle_field *field = &caching->field[i];
         fits = fits && add(text, "field %s %s%s", caching->name[i], leat_dtype_name(field->dtype),
@@ -186,7 +186,7 @@ static int describe_data(leat__planner *planner, leat__buf *text, leat_error *er
 /* Memory: what the text says or half of the budget, but batches come first. */
 static uint64_t memory_share(leat__plan *plan) {
     const size_t most = plan->budget / 4 * 3, slots = (size_t)plan->n_slots * plan->slot_bytes,
-                 window = leat__plan_streams(plan) ? plan->budget / 4 : 0;
+                 window = plan->stream ? plan->budget / 4 : 0;
     const size_t left = most > slots + window ? most - slots - window : 0;
     const uint64_t wanted = plan->caching.max ? plan->caching.max : plan->budget / 2;
     const size_t share = (size_t)LEAT_MIN(wanted, (uint64_t)left);

@@ -11,15 +11,18 @@ static int fail_late(const leat__use *use, leat_error *err) {
 static int interleave_stream(leat__planner *planner, const leat__use *use, uint64_t cycle, uint64_t block,
                              leat_error *err) {
     leat__plan *plan = planner->plan;
-    if (plan->order.n_verbs > 0 || plan->n_filters > 0 || plan->cycle > 0) return fail_late(use, err);
+    leat__stream_plan *stream = plan->stream;
+    if (!stream->shards || plan->order.n_verbs > 0 || stream->n_before > 0 || stream->n_filters > 0 ||
+        stream->cycle > 0)
+        return fail_late(use, err);
     if (cycle > LEAT_CYCLE_MAX)
         return leat__plan_fail(
             use, err, LEAT_ERR_LIMIT,
             "at most %d shards of a stream can take turns: write a smaller cycle, or unpack them",
             LEAT_CYCLE_MAX);
     if (cycle == 1) return 0; /* they come so already */
-    plan->cycle = cycle;
-    plan->cycle_block = block;
+    stream->cycle = cycle;
+    stream->cycle_block = block;
     return 0;
 }
 

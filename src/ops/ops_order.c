@@ -14,7 +14,7 @@ static int check_blocks(const leat__planner *planner, const leat__use *use, leat
     if (leat__use_arg(use, "window")->i)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "window and block are two ways to shuffle: write one of them");
-    if (leat__plan_streams(plan))
+    if (plan->stream)
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                "streams such as compressed files are read from their beginning, so their "
                                "blocks cannot be: write window=");
@@ -66,10 +66,10 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
     bool repeated = false;
     for (int i = 0; i < planner->plan->order.n_verbs; i++)
         repeated |= planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT;
-    /* Windows of a stream lie in one run of it, so one across its repetitions is that of another stream. */
-    if (repeated && leat__plan_streams(planner->plan))
-        LEAT_TRY(leat__plan_wrap(planner, use, planner->plan->order.n_verbs, err));
-    if (leat__plan_streams(planner->plan) && verb.window == 0) verb.window = STREAM_WINDOW;
+    if (repeated && planner->plan->stream)
+        return leat__stream_plan_refuse(use, err, "a window does not reach from one repetition into the next",
+                                        "write shuffle before repeat");
+    if (planner->plan->stream && verb.window == 0) verb.window = STREAM_WINDOW;
     if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "what has no end cannot be shuffled as a whole: write shuffle before repeat, "

@@ -131,38 +131,54 @@ static int ask_all(leat__planner *planner, const leat__use *use, const leat__que
     return leat__question_all(planner, use, question, at, n, *answer, n_bad, err);
 }
 
+/* Verbs in front of a stream's first filter count every record: whoever reads a record knows its number. */
+static int count_before(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err) {
+    leat__stream_plan *stream = planner->plan->stream;
+    leat__order *order = &planner->plan->order;
+    bool countable = stream->n_filters == 0 && stream->n_before + n_verbs <= LEAT_BEFORE_MAX;
+    for (int i = 0; i < n_verbs; i++)
+        countable =
+            countable && (order->verb[i].kind == LEAT_ORDER_TAKE || order->verb[i].kind == LEAT_ORDER_SKIP ||
+                          order->verb[i].kind == LEAT_ORDER_SHARD);
+    if (!countable)
+        return leat__stream_plan_refuse(use, err, "a filter cannot follow verbs that follow another filter",
+                                        "write all filters before take, skip and shard");
+    memcpy(stream->before + stream->n_before, order->verb, (size_t)n_verbs * sizeof *order->verb);
+    stream->n_before += n_verbs;
+    order->n_verbs -= n_verbs;
+    memmove(order->verb, order->verb + n_verbs, (size_t)order->n_verbs * sizeof *order->verb);
+    leat__order_set_source(order, planner->plan->source->n_samples);
+    return 0;
+}
+
+/* A record of a stream is asked when it is read. */
+static int filter_stream(leat__planner *planner, const leat__use *use, const leat__question *question, int at,
+                         leat_error *err) {
+    leat__stream_plan *stream = planner->plan->stream;
+    if (!stream->shards)
+        return leat__stream_plan_refuse(use, err, "samples that were combined are not asked again",
+                                        "write it into the texts that are combined");
+    if (stream->n_filters == LEAT_FILTERS_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d filters of compressed files",
+                               LEAT_FILTERS_MAX);
+    if (stream->cycle && leat__question_counts(planner->plan, question))
+        return leat__stream_plan_refuse(use, err,
+                                        "the number of a record, which a function of the program and "
+                                        "enumerate get, is not known yet when "
+                                        "interleaved shards are read",
+                                        "leave interleave out");
+    if (at > 0) LEAT_TRY(count_before(planner, use, at, err));
+    stream->filter[stream->n_filters] = leat__plan_keep(planner, question, sizeof *question, err);
+    if (!stream->filter[stream->n_filters]) return LEAT_ERR_MEMORY;
+    stream->n_filters++;
+    return 0;
+}
+
 int leat__filter_add(leat__planner *planner, const leat__use *use, leat__question *question, int at,
                      leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(leat__question_prepare(planner, use, question, err));
-    if (leat__plan_streams(plan)) {
-        /* Filters of a stream are asked before its verbs: behind take, skip and shard it is another stream. */
-        if (at > 0) LEAT_TRY(leat__plan_wrap(planner, use, at, err));
-        if (plan->n_filters == LEAT_FILTERS_MAX)
-            return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d filters of compressed files",
-                                   LEAT_FILTERS_MAX);
-        if (plan->n_parts && leat__plan_count_streams(plan) < leat__source_leaves(plan->source))
-            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                                   "streams are combined with other sources, whose samples would have to be "
-                                   "read to be asked: write "
-                                   "%s into the texts that are combined",
-                                   use->op->name);
-        if (plan->n_parts && leat__question_counts(plan, question))
-            return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                                   "behind other verbs of a stream, and behind combined ones, no function of "
-                                   "the program is asked, "
-                                   "and not for the number of a record: write %s before them",
-                                   use->op->name);
-        if (plan->cycle && leat__question_counts(plan, question))
-            return leat__plan_fail(
-                use, err, LEAT_ERR_UNSUPPORTED,
-                "a function of the program, and enumerate, get the number of the record, which is not known "
-                "yet when shards of a stream take turns: leave interleave out, or unpack them");
-        plan->filter[plan->n_filters] = leat__plan_keep(planner, question, sizeof *question, err);
-        if (!plan->filter[plan->n_filters]) return LEAT_ERR_MEMORY;
-        plan->n_filters++;
-        return 0;
-    }
+    if (plan->stream) return filter_stream(planner, use, question, at, err);
     uint64_t *answer, n_bad = 0;
     int rc = ask_all(planner, use, question, at, &answer, &n_bad, err);
     if (rc == 0) rc = keep_positions(planner, use, at, answer, plan->order.length[at], err);
@@ -195,7 +211,7 @@ static int plan_filter(leat__planner *planner, const leat__use *use, leat_error 
 
 /* Compressed files are read once, from the beginning: nobody knows their classes before. */
 static int refuse_stream(const leat__planner *planner, const leat__use *use, leat_error *err) {
-    if (!leat__plan_streams(planner->plan)) return 0;
+    if (!planner->plan->stream) return 0;
     return leat__plan_fail(
         use, err, LEAT_ERR_UNSUPPORTED,
         "it must know all samples before the first, and streams such as compressed files are read one record "
@@ -435,7 +451,7 @@ static int reject_stream(leat__planner *planner, const leat__use *use, leat_erro
 }
 
 static int plan_rejection(leat__planner *planner, const leat__use *use, leat_error *err) {
-    if (leat__plan_streams(planner->plan)) return reject_stream(planner, use, err);
+    if (planner->plan->stream) return reject_stream(planner, use, err);
     return run_mixture(planner, use, mix_rejection, err);
 }
 

@@ -20,12 +20,13 @@ static int plan_tfrecord(leat__planner *planner, const leat__use *use, leat_erro
     LEAT_TRY(leat__plan_source_begin(planner, use, err));
     const leat__arg_value *files = leat__use_arg(use, "files");
     leat__plan *plan = planner->plan;
-    const int stream = leat__stream_wanted(files->texts, files->n, err);
+    const int stream = leat__shards_wanted(files->texts, files->n, err);
     LEAT_TRY(stream);
     if (!stream)
         return leat__plan_source_take(
             planner, leat__records_open(&plan->source, files->texts, files->n, &planner->open, err));
-    LEAT_TRY(leat__stream_open(&plan->stream, &plan->source, files->texts, files->n, err));
+    LEAT_TRY(leat__stream_plan_new(&plan->stream, err));
+    LEAT_TRY(leat__shards_open(&plan->stream->shards, &plan->source, files->texts, files->n, err));
     plan->source->bytes_max = (size_t)leat__use_arg(use, "max_bytes")->i;
     return leat__plan_source_take(planner, 0);
 }
@@ -128,8 +129,9 @@ static int plan_stream(leat__planner *planner, const leat__use *use, leat_error 
     if (!planner->spec->stream)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "the records come from the program: call leat_spec_stream");
+    LEAT_TRY(leat__stream_plan_new(&plan->stream, err));
     return leat__plan_source_take(
-        planner, leat__stream_open_program(&plan->stream, &plan->source, planner->spec->stream, err));
+        planner, leat__shards_open_program(&plan->stream->shards, &plan->source, planner->spec->stream, err));
 }
 
 const leat__op leat__ops_sources[] = {

@@ -72,7 +72,7 @@ static int check(const splitting *s, leat_error *err) {
         return fail(s, err, "Keras knows neither stratify nor group");
     if (strcmp(s->group, "dir") == 0 && !s->planner->plan->source->class->path)
         return fail(s, err, "group=dir needs a source of files: folder or list");
-    if (leat__plan_streams(s->planner->plan) && s->by != BY_HASH)
+    if (s->planner->plan->stream && s->by != BY_HASH)
         return fail(s, err, "how many records a stream holds is not known before: write by=hash");
     return 0;
 }
@@ -300,7 +300,7 @@ static int find_sides(splitting *s, leat_error *err) {
 static int plan_split(leat__planner *planner, const leat__use *use, leat_error *err) {
     splitting s;
     LEAT_TRY(begin(&s, planner, use, err));
-    if (leat__plan_streams(planner->plan)) return split_stream(&s, err);
+    if (planner->plan->stream) return split_stream(&s, err);
     int rc = find_sides(&s, err);
     if (rc == 0) rc = keep_side(&s, err);
     leat__free(s.sequence);

@@ -122,7 +122,6 @@ static int plan_one(leat__inner *inner, leat__planner *around, const leat__use *
                                .on_error = outer->on_error,
                                .fuse = outer->fuse,
                                .budget = outer->budget,
-                               .n_pieces = 1,
                                .serial = outer->serial,
                                .memory = outer->memory};
     inner->planner = (leat__planner){
@@ -234,14 +233,13 @@ int leat__inner_move_steps(leat__planner *planner, const leat__use *use, leat__i
     for (int i = 0; i < from->n_steps; i++) {
         leat__step *step = &to->step[to->n_steps++];
         *step = from->step[i];
-        if (leat__plan_streams(from) && step->kind == LEAT_STEP_PARSE)
-            LEAT_TRY(copy_features(planner, step, err));
+        if (from->stream && step->kind == LEAT_STEP_PARSE) LEAT_TRY(copy_features(planner, step, err));
         step->value = slot[step->value];
         step->parts = step->parts ? step->parts << shift : parts;
         for (int k = 0; step->kind == LEAT_STEP_PARSE && k < step->as.parse.n; k++)
             step->as.parse.feature[k].value = slot[step->as.parse.feature[k].value];
         to->parted |= step->parts != 0;
     }
-    if (!leat__plan_streams(from)) from->n_steps = 0;
+    if (!from->stream) from->n_steps = 0;
     return 0;
 }

@@ -197,7 +197,7 @@ int leat__joint_begin(leat__joint *c, leat__planner *planner, const leat__use *u
         for (int v = 0; v < LEAT_VALUES_MAX; v++) c->slot[k][v] = -1;
         c->order[k] = &c->inner[k].plan.order;
         c->length[k] = leat__order_length(c->order[k]);
-        c->streams |= leat__plan_streams(&c->inner[k].plan);
+        c->streams |= c->inner[k].plan.stream != NULL;
     }
     for (int k = 0; k < c->n && !c->streams; k++) {
         c->first[k] = sum;
@@ -211,7 +211,7 @@ int leat__joint_begin(leat__joint *c, leat__planner *planner, const leat__use *u
 
 /* A stream's text is kept as a plan of its own: its order, its filters, and the steps that these need. */
 static void keep_text(leat__joint *c, int k) {
-    leat__plan *plan = c->planner->plan, *part = &plan->part[plan->n_parts++];
+    leat__plan *plan = c->planner->plan, *part = &plan->stream->part[plan->stream->n_parts++];
     *part = c->inner[k].plan;
     c->inner[k].plan = (leat__plan){0};
     part->serial = plan->serial;
@@ -244,16 +244,6 @@ static int take_texts(leat__joint *c, leat_error *err) {
     return 0;
 }
 
-bool leat__plan_fixed(const leat__plan *plan) {
-    bool fixed = !plan->joining.blend || !leat__blend_redraws(plan->joining.blend);
-    for (int k = 0; k < plan->n_parts; k++) {
-        fixed = fixed && !plan->part[k].source->paired_anew && leat__plan_fixed(&plan->part[k]);
-        for (int i = 0; i < plan->part[k].order.n_verbs; i++)
-            fixed = fixed && leat__order_fixed(&plan->part[k].order.verb[i]);
-    }
-    return fixed;
-}
-
 int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
     leat__planner *planner = c->planner;
     leat__plan *plan = planner->plan;
@@ -272,7 +262,7 @@ int leat__joint_finish(leat__joint *c, uint64_t n, leat_error *err) {
                                      .n_fields = c->n_slots,
                                      .field = field,
                                      .classes = c->classes,
-                                     .drawn = c->streams && !leat__plan_fixed(plan)};
+                                     .drawn = c->streams && !leat__stream_plan_fixed(plan)};
     const int rc = leat__combine_open(&plan->source, &options, err);
     for (int k = 0; k < c->n; k++) c->part[k].source = NULL, c->part[k].pick = NULL;
     LEAT_TRY(rc);
@@ -289,17 +279,17 @@ int leat__joint_order(leat__joint *c, leat__branch_kind kind, leat__blend *blend
 
 /* A state says of each of them where it goes on. */
 static int check_state(const leat__joint *c, leat_error *err) {
-    int n_nodes = 1, n_places = 0;
+    int n_nodes = 1, n_cycles = 0;
     for (int k = 0; k < c->n; k++) {
-        n_nodes += leat__plan_nodes(&c->inner[k].plan);
-        n_places += leat__plan_turns(&c->inner[k].plan);
+        n_nodes += leat__stream_plan_nodes(&c->inner[k].plan);
+        n_cycles += leat__stream_plan_cycles(&c->inner[k].plan);
     }
-    if (n_nodes > LEAT_NODES_MAX)
+    if (n_nodes > LEAT_STREAMS_MAX)
         return leat__plan_fail(c->use, err, LEAT_ERR_LIMIT,
                                "more than %d data sets with streams such as compressed files among them: "
                                "unpack these, or combine fewer",
-                               LEAT_NODES_MAX - 1);
-    if (n_places > LEAT_CYCLE_MAX)
+                               LEAT_STREAMS_MAX - 1);
+    if (n_cycles > LEAT_CYCLE_MAX)
         return leat__plan_fail(c->use, err, LEAT_ERR_LIMIT,
                                "more than %d shards of streams take turns: write smaller cycles",
                                LEAT_CYCLE_MAX);
@@ -309,44 +299,25 @@ static int check_state(const leat__joint *c, leat_error *err) {
 int leat__joint_stream(leat__joint *c, leat__branch_kind kind, leat__blend *blend, bool equal,
                        leat_error *err) {
     leat__plan *plan = c->planner->plan;
-    plan->joining = (leat__joining){.kind = kind, .blend = blend, .equal = equal};
+    const int rc = leat__stream_plan_new(&plan->stream, err);
+    if (rc < 0) {
+        leat__blend_free(&blend);
+        return rc;
+    }
+    leat__stream_plan *stream = plan->stream;
+    stream->kind = kind;
+    stream->blend = blend;
+    stream->equal = equal;
     LEAT_TRY(check_state(c, err));
-    plan->part = leat__alloc(LEAT_MEM_PLAN, (size_t)c->n * sizeof *plan->part);
-    if (!plan->part) return leat__fail_memory(err, (size_t)c->n * sizeof *plan->part, "texts");
-    plan->n_pieces = 0;
+    stream->part = leat__alloc(LEAT_MEM_PLAN, (size_t)c->n * sizeof *stream->part);
+    if (!stream->part) return leat__fail_memory(err, (size_t)c->n * sizeof *stream->part, "texts");
+    stream->n_pieces = 0;
     for (int k = 0; k < c->n; k++) {
-        const int n = c->inner[k].plan.n_pieces;
-        plan->n_pieces = kind == LEAT_BRANCH_ZIP ? plan->n_pieces + n : LEAT_MAX(plan->n_pieces, n);
+        const leat__stream_plan *part = c->inner[k].plan.stream;
+        const int n = part ? part->n_pieces : 1;
+        stream->n_pieces = kind == LEAT_BRANCH_ZIP ? stream->n_pieces + n : LEAT_MAX(stream->n_pieces, n);
     }
     return leat__joint_finish(c, 0, err);
-}
-
-int leat__plan_wrap(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err) {
-    leat__plan *plan = planner->plan;
-    if (leat__plan_nodes(plan) == LEAT_NODES_MAX)
-        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "too many streams for a state: combine fewer");
-    leat__plan *part = leat__alloc(LEAT_MEM_PLAN, sizeof *part);
-    if (!part) return leat__fail_memory(err, sizeof *part, "a stream");
-    *part = *plan;
-    part->borrows = true;
-    part->memory = (leat__arena){0};
-    part->text = (leat__buf){0};
-    plan->part = part;
-    plan->n_parts = 1;
-    plan->joining = (leat__joining){.kind = LEAT_BRANCH_CONCAT};
-    plan->stream = NULL;
-    plan->cycle = 0;
-    plan->n_filters = 0;
-    plan->order = (leat__order){0};
-    while (n_verbs + plan->order.n_verbs < part->order.n_verbs) {
-        leat__order_verb *verb = &part->order.verb[n_verbs + plan->order.n_verbs];
-        plan->order.verb[plan->order.n_verbs++] = *verb;
-        *verb = (leat__order_verb){0};
-    }
-    part->order.n_verbs = n_verbs;
-    leat__order_set_source(&part->order, LEAT_ENDLESS);
-    leat__order_set_source(&plan->order, LEAT_ENDLESS);
-    return 0;
 }
 
 void leat__joint_end(leat__joint *c) {

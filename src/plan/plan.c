@@ -458,8 +458,7 @@ static int build(leat__planner *planner, leat_error *err) {
 }
 
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
-    *plan = (leat__plan){
-        .batch = 1, .world = 1, .local = 1, .turns = 1, .n_pieces = 1, .memory.kind = LEAT_MEM_PLAN};
+    *plan = (leat__plan){.batch = 1, .world = 1, .local = 1, .turns = 1, .memory.kind = LEAT_MEM_PLAN};
     leat__planner planner = {
         .plan = plan,
         .spec = spec,
@@ -476,28 +475,6 @@ int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config 
     return rc;
 }
 
-uint64_t leat__plan_places(const leat__plan *plan) {
-    return LEAT_CLAMP(plan->cycle, UINT64_C(1), (uint64_t)leat__stream_shards(plan->stream));
-}
-
-int leat__plan_count_streams(const leat__plan *plan) {
-    int n = plan->stream != NULL;
-    for (int k = 0; k < plan->n_parts; k++) n += leat__plan_count_streams(&plan->part[k]);
-    return n;
-}
-
-int leat__plan_nodes(const leat__plan *plan) {
-    int n = 1;
-    for (int k = 0; k < plan->n_parts; k++) n += leat__plan_nodes(&plan->part[k]);
-    return n;
-}
-
-int leat__plan_turns(const leat__plan *plan) {
-    int n = plan->stream && leat__plan_places(plan) > 1 ? (int)leat__plan_places(plan) : 0;
-    for (int k = 0; k < plan->n_parts; k++) n += leat__plan_turns(&plan->part[k]);
-    return n;
-}
-
 void leat__plan_free(leat__plan *plan) {
     for (int i = 0; i < plan->n_steps; i++)
         for (int k = 0; plan->step[i].kind == LEAT_STEP_PARSE && k < plan->step[i].as.parse.n; k++)
@@ -505,16 +482,9 @@ void leat__plan_free(leat__plan *plan) {
     leat__cache_close(&plan->cache);
     leat__notes_close(&plan->notes);
     leat__source_free(&plan->source);
-    for (int k = 0; k < plan->n_parts; k++) {
-        plan->part[k].serial = NULL; /* that of the whole */
-        if (plan->part[k].borrows) plan->part[k].source = NULL, plan->part[k].n_steps = 0;
-        leat__plan_free(&plan->part[k]);
-    }
-    leat__free(plan->part);
-    leat__blend_free(&plan->joining.blend);
     if (plan->serial) pthread_mutex_destroy(plan->serial);
     leat__free(plan->serial);
-    leat__stream_free(&plan->stream);
+    leat__stream_plan_free(&plan->stream);
     leat__order_free(&plan->order);
     leat__buf_free(&plan->text);
     leat__arena_free(&plan->memory);

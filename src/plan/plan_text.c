@@ -62,18 +62,26 @@ static void print_turns(printer *p, uint64_t cycle, uint64_t block) {
     print(p, "%" PRIu64 " shards in turn, %" PRIu64 " records each", cycle, block);
 }
 
+static void print_part(printer *p, const leat__order_verb *v) {
+    if (v->kind == LEAT_ORDER_TAKE) print(p, "the first %" PRIu64, v->count);
+    if (v->kind == LEAT_ORDER_SKIP) print(p, "without the first %" PRIu64, v->count);
+    if (v->kind == LEAT_ORDER_SHARD) print(p, "part %" PRIu64 " of %" PRIu64, v->index, v->count);
+}
+
 static void print_verbs(printer *p, const leat__plan *plan) {
     const leat__order *order = &plan->order;
-    if (plan->cycle) print_turns(p, leat__plan_places(plan), plan->cycle_block);
-    if (plan->n_parts && plan->part[0].borrows) {
-        print_verbs(p, &plan->part[0]);
-        if (plan->joining.size)
-            print(p, ", batches of %d buckets as they become full", plan->joining.n_buckets);
-    } else if (plan->n_parts) {
-        print(p, "%d parts %s, as they are read", plan->n_parts, how_combined(plan->joining.kind));
+    const leat__stream_plan *stream = plan->stream;
+    if (stream && stream->cycle) print_turns(p, leat__stream_plan_cycle(stream), stream->cycle_block);
+    if (stream && stream->n_parts)
+        print(p, "%d parts %s, as they are read", stream->n_parts, how_combined(stream->kind));
+    bool begun = stream && (stream->cycle || stream->n_parts);
+    for (int i = 0; stream && i < stream->n_before; i++, begun = true) {
+        if (begun) print(p, ", ");
+        print_part(p, &stream->before[i]);
     }
-    const bool dealt = plan->cycle || plan->n_parts;
-    if (dealt && (order->n_verbs || plan->n_filters)) print(p, ", ");
+    if (stream && stream->n_filters) print(p, "%sfiltered while it is read", begun ? ", " : "");
+    begun = begun || (stream && stream->n_filters);
+    if (begun && order->n_verbs) print(p, ", ");
     for (int i = 0; i < order->n_verbs; i++) {
         const leat__order_verb *v = &order->verb[i];
         if (i) print(p, ", ");
@@ -89,9 +97,9 @@ static void print_verbs(printer *p, const leat__plan *plan) {
                       order->length[i] > LEAT_PERMUTE_TABLE_MAX ? "computed, no memory" : "a table");
             print(p, ", seed %" PRIu64, v->seed);
             break;
-        case LEAT_ORDER_TAKE: print(p, "the first %" PRIu64, v->count); break;
-        case LEAT_ORDER_SKIP: print(p, "without the first %" PRIu64, v->count); break;
-        case LEAT_ORDER_SHARD: print(p, "part %" PRIu64 " of %" PRIu64, v->index, v->count); break;
+        case LEAT_ORDER_TAKE:
+        case LEAT_ORDER_SKIP:
+        case LEAT_ORDER_SHARD: print_part(p, v); break;
         case LEAT_ORDER_REPEAT:
             if (v->count == LEAT_ENDLESS) print(p, "repeated without end");
             else print(p, "%" PRIu64 " times", v->count);
@@ -110,8 +118,7 @@ static void print_verbs(printer *p, const leat__plan *plan) {
         case LEAT_ORDER_BRANCH: print_branch(p, v->branch); break;
         }
     }
-    if (plan->n_filters) print(p, "%sfiltered while it is read", order->n_verbs ? ", " : "");
-    else if (order->n_verbs == 0 && !dealt) print(p, "as it is");
+    if (order->n_verbs == 0 && !begun) print(p, "as it is");
 }
 
 static void print_order(printer *p, const leat__plan *plan) {
@@ -119,8 +126,7 @@ static void print_order(printer *p, const leat__plan *plan) {
     print(p, "order     ");
     print_verbs(p, plan);
     if (n == LEAT_ENDLESS)
-        print(p, "; %s\n",
-              leat__plan_streams(plan) ? "length not known before it was read once" : "without end");
+        print(p, "; %s\n", plan->stream ? "length not known before it was read once" : "without end");
     else print(p, "; %" PRIu64 " samples an epoch\n", n);
 }
 
@@ -202,8 +208,7 @@ static looked look_at_some(const leat__plan *plan, int pass) {
     const leat__source *source = plan->source;
     bool only[LEAT_STEPS_MAX] = {false};
     leat_error ignored;
-    if (leat__plan_streams(plan) || !source->home)
-        return found; /* only of files: the program is not called for this */
+    if (plan->stream || !source->home) return found; /* only of files: the program is not called for this */
     leat__tools *tools = leat__tools_new(plan, &ignored);
     if (!tools) return found;
     for (int i = 0; i < pass; i++) only[i] = plan->step[i].kind == LEAT_STEP_PARSE;

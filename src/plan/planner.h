@@ -5,6 +5,7 @@
 
 #include "plan/plan_image.h"
 #include "plan/spec.h"
+#include "plan/stream_plan.h"
 #include "sample/plan.h"
 
 /* What plan functions see: the plan, and what is known of the fields at this point of the text. */
@@ -73,11 +74,6 @@ int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_e
 int leat__plan_source_take(leat__planner *planner, int rc);
 /* A mutex around callbacks of the program that are not thread-safe; the source owns it. */
 int leat__plan_guard(leat__guard *out, leat_error *err);
-/* Of a stream: what was planned so far becomes a part of its own, with the first n_verbs verbs of the order, and the others see
- * its samples as a stream that begins anew with each epoch. So verbs can follow that count or choose across those before. */
-int leat__plan_wrap(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err);
-/* Whether every epoch of what is combined, or wrapped, has the same samples in the same order. */
-bool leat__plan_fixed(const leat__plan *plan);
 /* The argument `seed`, or that of the pipeline. */
 uint64_t leat__plan_seed(const leat__planner *planner, const leat__use *use);
 int leat__plan_order_add(leat__planner *planner, leat__order_verb verb, leat_error *err);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "plan/planner.h"
-#include "plan/taste.h"
+#include "plan/preview.h"
 
 enum { TRIES = 16 };
 
@@ -23,10 +23,10 @@ static int probe_sample(leat__planner *planner, leat__tools *tools, const leat__
 }
 
 /* Of a stream the samples come as they are read. 1 = there is no other. */
-static int probe_next(leat__planner *planner, leat__tools *tools, leat__taste *taste, leat__where *at,
+static int probe_next(leat__planner *planner, leat__tools *tools, leat__preview *preview, leat__where *at,
                       leat_error *err) {
-    if (taste) {
-        const int rc = leat__taste_next(taste, &at->piece, &at->n_pieces, err);
+    if (preview) {
+        const int rc = leat__preview_next(preview, &at->piece, &at->n_pieces, err);
         if (rc == 1) leat__fail(err, LEAT_ERR_NOT_FOUND, "%s holds no record", planner->plan->source->title);
         if (rc != 0) return rc;
     }
@@ -35,10 +35,10 @@ static int probe_next(leat__planner *planner, leat__tools *tools, leat__taste *t
 
 int leat__plan_probe(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
-    leat__taste *taste = NULL;
+    leat__preview *preview = NULL;
     leat__tools *tools = leat__tools_new(plan, err);
     int rc = tools ? 0 : LEAT_ERR_MEMORY;
-    if (rc == 0 && leat__plan_streams(plan)) rc = leat__taste_new(&taste, plan, err);
+    if (rc == 0 && plan->stream) rc = leat__preview_new(&preview, plan, err);
     /* Of samples that were chosen the first is asked, since others may have other shapes. */
     int chosen = 0;
     for (int i = 0; i < plan->order.n_verbs; i++)
@@ -50,7 +50,7 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
     for (uint64_t i = 0; i < tries && rc == 0; i++) {
         leat__where at = {.sample = leat__order_map_part(&plan->order, chosen, i)};
         leat_error now = {0};
-        const int got = probe_next(planner, tools, taste, &at, &now);
+        const int got = probe_next(planner, tools, preview, &at, &now);
         if (i == 0) first = now;
         if (got == 0) break;
         if (i + 1 == tries || got == 1) {
@@ -58,7 +58,7 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
             rc = first.code;
         }
     }
-    leat__taste_free(&taste);
+    leat__preview_free(&preview);
     leat__tools_delete(&tools);
     return rc;
 }

@@ -67,7 +67,7 @@ int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__q
     uint64_t room;
     question->known = values & (source->n_fields < 32 ? (UINT32_C(1) << source->n_fields) - 1 : UINT32_MAX);
     for (int i = 0; i < source->n_fields; i++)
-        if (values >> i & 1 && (leat__plan_streams(plan) || !source->class->known || source->n_samples == 0 ||
+        if (values >> i & 1 && (plan->stream || !source->class->known || source->n_samples == 0 ||
                                 !source->class->known(source, 0, i, &value, &room)))
             question->known = 0;
     return 0;
@@ -185,10 +185,11 @@ int leat__question_answer(leat__tools *tools, const leat__question *question, co
     return 0;
 }
 
-int leat__stream_keeps(leat__tools *tools, const leat__where *at, leat_error *err) {
-    for (int i = 0; i < tools->plan->n_filters; i++) {
+int leat__filters_keep(leat__tools *tools, const leat__where *at, leat_error *err) {
+    const leat__stream_plan *stream = tools->plan->stream;
+    for (int i = 0; i < stream->n_filters; i++) {
         uint64_t answer;
-        const int rc = leat__question_answer(tools, tools->plan->filter[i], at, &answer, err);
+        const int rc = leat__question_answer(tools, stream->filter[i], at, &answer, err);
         if (rc < 0) return rc == LEAT_ERR_MEMORY ? rc : 1;
         if (!answer) return 0;
     }
@@ -451,14 +452,8 @@ int leat__choice_place(const leat__planner *planner, const leat__use *use, leat_
                 "what it could choose from is different in every epoch: write %s before %s", name,
                 verb->kind == LEAT_ORDER_SHUFFLE ? "shuffle" : "balance or rejection_resample");
     }
-    if (planner->plan->n_parts && !leat__plan_fixed(planner->plan))
-        return leat__plan_fail(
-            use, err, LEAT_ERR_SYNTAX,
-            "what it could choose from is different in every epoch: write %s before shuffle, "
-            "into the texts if streams are combined",
-            name);
     const uint64_t n = order->length[*at];
-    if (!leat__plan_streams(planner->plan) && n > UINT32_MAX)
+    if (!planner->plan->stream && n > UINT32_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %u samples to choose from", UINT32_MAX);
     return 0;
 }

@@ -58,7 +58,7 @@ int leat__question_all(leat__planner *planner, const leat__use *use, const leat_
                        int n_verbs, uint64_t n, uint64_t *answer, uint64_t *n_bad, leat_error *err);
 /* Whether a record of a stream passes all filters: 1, 0, or LEAT_ERR_MEMORY. One that cannot be parsed passes: whoever
  * runs it tells. */
-int leat__stream_keeps(leat__tools *tools, const leat__where *at, leat_error *err);
+int leat__filters_keep(leat__tools *tools, const leat__where *at, leat_error *err);
 
 /* All fields that are live here; undecoded: without those that have pixels. */
 int leat__inputs_list(leat__planner *planner, bool undecoded, leat__inputs *inputs, leat_error *err);

@@ -75,7 +75,7 @@ struct leat__ahead {
 
 int leat__ahead_new(leat__ahead **out, leat_pipeline *feed, leat_error *err) {
     *out = NULL;
-    if (leat__plan_streams(&feed->plan) || feed->plan.read_ahead == 0 || feed->plan.source->no_read_ahead ||
+    if (feed->plan.stream || feed->plan.read_ahead == 0 || feed->plan.source->no_read_ahead ||
         feed->config.synchronous)
         return 0;
     leat__ahead *a = leat__alloc(LEAT_MEM_WORKER, sizeof *a);

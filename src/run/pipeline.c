@@ -43,7 +43,8 @@ static void free_pipeline(leat_pipeline *feed) {
         leat__tools_free(&feed->worker[i].tools);
     leat__single_free(feed);
     leat__ring_close(&feed->ring);
-    leat__feed_free(&feed->stream);
+    leat__stream_close(&feed->stream);
+    leat__free(feed->handed_mark);
     leat__ahead_free(&feed->ahead);
     /* For the next run. Where they cannot be kept they are noted again. */
     if (feed->plan.notes) leat__notes_store(feed->plan.notes, NULL);
@@ -52,6 +53,25 @@ static void free_pipeline(leat_pipeline *feed) {
     leat__free(feed->bad);
     pthread_mutex_destroy(&feed->large);
     leat__free(feed);
+}
+
+/* A reader thread has what a batch waits for. */
+static void wake_workers(void *user) {
+    leat__ring *ring = user;
+    leat__lock(&ring->mutex);
+    pthread_cond_broadcast(&ring->work);
+    leat__unlock(&ring->mutex);
+}
+
+static int open_stream(leat_pipeline *feed, leat_error *err) {
+    const leat__stream_options options = {.n_epochs = feed->n_epochs,
+                                          .n_readers = feed->n_workers,
+                                          .synchronous = feed->config.synchronous != 0,
+                                          .wake = wake_workers,
+                                          .user = feed->ring};
+    feed->handed_mark = leat__mark_new();
+    if (!feed->handed_mark) return leat__fail_memory(err, sizeof(uint64_t), "a stream");
+    return leat__stream_open(&feed->stream, &feed->plan, &options, err);
 }
 
 static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *err) {
@@ -74,8 +94,7 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
     if (!feed->worker || !feed->bad)
         return leat__fail_memory(err, (size_t)feed->n_workers * sizeof *feed->worker, "workers");
     LEAT_TRY(leat__ring_new(&feed->ring, &feed->plan, config, err));
-    if (leat__plan_streams(&feed->plan))
-        LEAT_TRY(leat__feed_new(&feed->stream, &feed->plan, config, feed->n_workers, err));
+    if (feed->plan.stream) LEAT_TRY(open_stream(feed, err));
     LEAT_TRY(leat__ahead_new(&feed->ahead, feed, err));
     return leat__sched_start(feed, err);
 }
@@ -203,6 +222,7 @@ static int take_due(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) {
     LEAT_TRY(count_bad(feed, slot));
     feed->due++;
     feed->handed = slot->end;
+    if (feed->stream) leat__mark_copy(feed->handed_mark, slot->mark);
     if (slot->n > 0) {
         hand_over(feed, slot, batch);
         return 1;
@@ -253,8 +273,10 @@ static void wait_or_work(leat_pipeline *feed) {
         /* In slices: a signal handler that cancels cannot wake us. */
         leat__cond_wait_for(&ring->progress, &ring->mutex, 50000000);
     } else if (!leat__sched_step(feed, &feed->worker[0])) {
-        if (feed->stream && leat__feed_hungry(feed->stream)) leat__feed_read(feed->stream, &ring->mutex);
-        else leat__cond_wait_for(&ring->progress, &ring->mutex, 1000000); /* all batches are held */
+        leat__unlock(&ring->mutex);
+        const bool read = feed->stream && leat__stream_read(feed->stream);
+        leat__lock(&ring->mutex);
+        if (!read) leat__cond_wait_for(&ring->progress, &ring->mutex, 1000000); /* all batches are held */
     }
 }
 
@@ -329,8 +351,7 @@ void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
     out->grown = feed->grown;
     out->wait_s = (double)feed->wait_ns * 1e-9;
     out->first_batch_s = feed->first_ns ? (double)(feed->first_ns - feed->opened_ns) * 1e-9 : 0;
-    if (feed->stream) out->bytes_read = leat__feed_bytes_read(feed->stream);
-    if (feed->stream) out->n_readers = feed->n_readers;
+    if (feed->stream && locked) leat__stream_stats(feed->stream, out);
     if (feed->ahead) {
         const leat__ahead_facts facts = leat__ahead_facts_of(feed->ahead);
         out->bytes_read = facts.bytes_read;

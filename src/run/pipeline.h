@@ -8,7 +8,6 @@
 #include "run/ahead.h"
 #include "run/ring.h"
 #include "run/tune.h"
-#include "stream/feed.h"
 
 #define LEAT_BAD_MAX 1000
 #define LEAT_WORKERS_MAX 256
@@ -42,25 +41,26 @@ struct leat_pipeline {
     leat_config config;
     leat__plan plan;
     leat__ring *ring;                   /* its mutex guards what follows                     */
-    leat__feed *stream;                 /* NULL for indexed sources                          */
+    leat__stream *stream;               /* NULL for indexed sources                          */
     leat__ahead *ahead;                 /* NULL: workers read for themselves                 */
     leat__mutex large;                  /* the token for large pictures                      */
-    pthread_t reader[LEAT_READING_MAX]; /* of the stream, or those that read ahead */
+    pthread_t reader[LEAT_READING_MAX]; /* those that read ahead                             */
     int n_readers;
     int n_workers;
     int n_running; /* threads that have not left yet, readers too       */
     leat__worker *worker;
     leat__worker *single; /* of the caller of leat_pipeline_sample, NULL before  */
     bool stop;
-    bool pause;           /* no new tasks: somebody moves the cursor           */
-    int n_busy;           /* tasks being worked on, and reads of the stream    */
-    uint64_t n_epochs;    /* LEAT_ENDLESS if so                                */
-    leat__cursor cursor;  /* of the next batch to open                         */
-    leat__cursor handed;  /* after the last batch handed over                  */
-    uint64_t opened, due; /* sequence numbers: next to open, next to hand over */
-    leat__slot *opening;  /* a slot that waits for the stream                  */
-    leat__slot *dealing;  /* the slot whose places are being given to tasks    */
-    leat_error failed;    /* sticky                                            */
+    bool pause;              /* no new tasks: somebody moves the cursor           */
+    int n_busy;              /* tasks being worked on                             */
+    uint64_t n_epochs;       /* LEAT_ENDLESS if so                                */
+    leat__cursor cursor;     /* of the next batch to open                         */
+    leat__cursor handed;     /* after the last batch handed over                  */
+    leat__mark *handed_mark; /* streams only: where to go on there               */
+    uint64_t opened, due;    /* sequence numbers: next to open, next to hand over */
+    leat__slot *opening;     /* a slot that waits for the stream                  */
+    leat__slot *dealing;     /* the slot whose places are being given to tasks    */
+    leat_error failed;       /* sticky                                            */
     leat_error stream_failed;
     uint64_t stall_us;   /* LEAT_STALL: tasks are held up by chance for up to so long, to shake their order */
     uint64_t timed_mask; /* one task in timed_mask + 1 is timed               */
@@ -94,7 +94,7 @@ int leat__sched_start(leat_pipeline *feed, leat_error *err);
 /* Stops and joins all threads; false if one does not come back (a stuck disk) within ten seconds. */
 bool leat__sched_stop(leat_pipeline *feed);
 /* Empties the ring of what is not leased and goes on from the cursor. With the mutex held. */
-void leat__sched_move(leat_pipeline *feed, leat__cursor cursor);
+void leat__sched_move(leat_pipeline *feed, leat__cursor cursor, const leat__mark *mark);
 
 /* The mutex, unless this is a forked child: there a worker may have held it for ever, and nothing moves any more, so
  * that looking without it is safe. Whether it was locked. */
@@ -116,6 +116,8 @@ void leat__pipeline_close(leat_pipeline **feed);
 
 /* state.c */
 int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err);
-int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *out, leat_error *err);
+/* mark: of a stream, else NULL. With the mutex held. */
+int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *out, leat__mark *mark,
+                     leat_error *err);
 
 #endif

@@ -19,7 +19,8 @@ static void slot_free(leat__slot *slot) {
     leat__free(slot->position);
     leat__free(slot->params);
     leat__free(slot->params_text);
-    leat__free(slot->record);
+    leat__records_free(&slot->records);
+    leat__free(slot->mark);
     leat__free(slot->dropped);
     leat__free(slot);
 }
@@ -62,12 +63,12 @@ static bool slot_arrays(leat__slot *slot) {
     slot->dropped = leat__alloc(LEAT_MEM_SLOT, batch);
     slot->count = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->count);
     slot->offsets = leat__alloc(LEAT_MEM_SLOT, n * sizeof *slot->offsets);
-    if (ring->stream)
-        slot->record = leat__alloc(LEAT_MEM_SLOT, (size_t)(ring->n_records + ring->n_others) *
-                                                      (size_t)ring->n_pieces * sizeof *slot->record);
-    if (!slot->sample || !slot->position || !slot->dropped || !slot->count || !slot->offsets ||
-        (ring->stream && !slot->record))
-        return false;
+    if (!slot->sample || !slot->position || !slot->dropped || !slot->count || !slot->offsets) return false;
+    if (ring->stream) {
+        slot->records = leat__records_new(ring->stream, ring->n_records + ring->n_others);
+        slot->mark = leat__mark_new();
+        if (!slot->records || !slot->mark) return false;
+    }
     if (ring->params && !slot_params(slot)) return false;
     for (size_t i = 0; i < n; i++) {
         const leat__output *out = &ring->output[i];
@@ -113,8 +114,7 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     ring->n_outputs = plan->n_outputs;
     memcpy(ring->output, plan->output, sizeof ring->output);
     ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
-    ring->stream = leat__plan_streams(plan);
-    ring->n_pieces = plan->n_pieces;
+    ring->stream = plan->stream ? plan : NULL;
     const bool spares = leat__plan_pads(plan) && !plan->drop_remainder && plan->rank > 0;
     ring->n_records = plan->batch * (spares ? 2 : 1);
     if (ring->stream && plan->on_error == LEAT_ON_ERROR_REPLACE && plan->batch < LEAT_OTHERS)

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "sample/run.h"
-#include "stream/feed.h"
+#include "stream/stream.h"
 
 #define LEAT_SLOTS_MAX 1024
 #define LEAT_SLOT_BAD_MAX 64
@@ -27,7 +27,6 @@ typedef struct leat__cursor { /* a position between two batches */
     uint64_t epoch;
     uint64_t position; /* samples of the epoch before it */
     uint64_t step;     /* batches of the epoch before it */
-    leat__mark mark;   /* streams only                   */
 } leat__cursor;
 
 typedef struct leat__ring leat__ring;
@@ -43,7 +42,7 @@ typedef struct leat__slot {
     bool holes;        /* places were dropped                   */
     bool fill;         /* holes are filled, not closed          */
     uint64_t n_global; /* samples of the batch on all ranks, as far as it was mapped */
-    int n_records;     /* samples taken from the stream         */
+    uint64_t n_taken;  /* samples of a stream that it keeps     */
     int next_place;    /* first that no task has                */
     int n_done;
     uint8_t *memory;
@@ -51,11 +50,13 @@ typedef struct leat__slot {
     uint64_t *position;   /* (batch) in the epoch                  */
     leat__params *params; /* (batch), only when somebody asks      */
     char *params_text;
-    leat__record *record; /* (ring->n_records + n_others, n_pieces), streams only, while filling */
-    int n_others;         /* of them, that may take the place of bad ones            */
-    uint8_t *dropped;     /* (batch) 1 = a hole                    */
-    int64_t **count;      /* [output] (batch), ragged outputs only; of padded ones (batch, ndim) */
-    int64_t **offsets;    /* [output] (batch + 1)                  */
+    leat__records
+        *records; /* (ring->n_records + n_others) streams only: what the samples are made of, while filling */
+    leat__mark *mark;  /* streams only: where to go on behind the batch  */
+    int n_others;      /* of them, that may take the place of bad ones            */
+    uint8_t *dropped;  /* (batch) 1 = a hole                    */
+    int64_t **count;   /* [output] (batch), ragged outputs only; of padded ones (batch, ndim) */
+    int64_t **offsets; /* [output] (batch + 1)                  */
     leat_tensor tensor[LEAT_FIELDS_MAX];
     int n_bad;       /* all of them                           */
     int error_place; /* of the first that must be raised, -1  */
@@ -79,8 +80,8 @@ struct leat__ring {
     int batch, n_outputs;
     leat__output output[LEAT_FIELDS_MAX];
     size_t slot_bytes;
-    bool stream, params;
-    int n_pieces;  /* of a sample of a stream, at the most */
+    const leat__plan *stream; /* of a stream, whose slots keep records; else NULL */
+    bool params;
     int n_records; /* of a slot: its own, and perhaps those of the first rank, which fill places up */
     int n_others;  /* of a slot, behind those: from the window, in case that some are bad            */
     pid_t owner;   /* the process that may touch the mutex  */
@@ -98,11 +99,8 @@ void leat__ring_close(leat__ring **ring);
 leat__slot *leat__ring_free_slot(leat__ring *ring);
 /* Remembers a bad sample; with the mutex held. */
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err);
-/* Which of the slot's samples of a stream a place has, and the pieces of one of them. */
+/* Which of the slot's records a place of a stream's batch has. */
 int leat__slot_record(const leat__slot *slot, int place);
-static inline leat__record *leat__slot_pieces(const leat__slot *slot, int i) {
-    return slot->record + (size_t)i * (size_t)slot->ring->n_pieces;
-}
 /* All places are done: closes holes, packs ragged fields, describes the tensors. Without the mutex. */
 void leat__slot_finish(leat__slot *slot);
 

@@ -59,8 +59,8 @@ uint64_t leat__sched_batch(leat_pipeline *feed, leat__cursor at, int *bucket) {
 static int begin_slot(leat_pipeline *feed) {
     leat__slot *slot = leat__ring_free_slot(feed->ring);
     if (!slot) return 0;
-    slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = slot->n_records = 0;
-    slot->n_global = 0;
+    slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = 0;
+    slot->n_global = slot->n_taken = 0;
     slot->bucket = 0;
     slot->holes = false;
     slot->fill = leat__plan_pads(&feed->plan);
@@ -89,35 +89,26 @@ static void map_place(leat_pipeline *feed, uint64_t position, uint64_t sample) {
 }
 
 /* A stream is walked through from the first to the last place of the global batch, so that every rank knows whether it is
- * full. Records of other ranks go by; those of the first rank are kept if they may be needed to fill places up. 1 = it
- * has been walked through, 0 = the stream is not so far. */
-static int walk_places(leat_pipeline *feed) {
+ * full. Records of other ranks go by; those of the first rank are kept if they may be needed to fill places up. False: the
+ * stream is not so far. */
+static bool walk_places(leat_pipeline *feed) {
     leat__slot *slot = feed->opening;
-    leat__order *order = &feed->plan.order;
-    const uint64_t batch = (uint64_t)feed->plan.batch, global = leat__plan_global_batch(&feed->plan);
-    const uint64_t own = (uint64_t)feed->plan.rank * batch;
-    for (; slot->n_global < global; slot->n_global++) {
-        const uint64_t at = slot->n_global, position = slot->begin.position + at;
-        if (position >= leat__order_length(order)) break;
-        const int ready = leat__feed_ready(feed->stream, slot->begin.epoch, position, slot->n_records,
-                                           &feed->stream_failed);
-        if (ready == 0) leat__feed_await(feed->stream, slot->begin.epoch, slot->begin.position + global - 1);
-        if (ready <= 0) return 0;
-        if (position >= leat__order_length(order)) break; /* it has just become known where the stream ends */
-        const bool mine = at >= own && at - own < batch, spare = at < (uint64_t)feed->ring->n_records - batch;
-        const leat__place place = leat__order_map(order, slot->begin.epoch, position);
-        const bool ends = leat__feed_batch_ends(feed->stream, place, &slot->bucket);
-        if (mine || spare) {
-            leat__record *record = leat__slot_pieces(slot, (int)(mine ? at - own : batch + at));
-            if (leat__feed_take(feed->stream, place, record, &feed->stream_failed) < 0) return 0;
-            slot->n_records++;
-            if (mine) map_place(feed, position, record->origin);
-        }
-        if (!ends) continue;
-        slot->n_global++;
-        break;
-    }
-    return 1;
+    const uint64_t batch = (uint64_t)feed->plan.batch, own = (uint64_t)feed->plan.rank * batch;
+    leat__stream_batch want = {.epoch = slot->begin.epoch,
+                               .position = slot->begin.position,
+                               .n = leat__plan_global_batch(&feed->plan),
+                               .first = own,
+                               .n_own = batch,
+                               .n_spare = (uint64_t)feed->ring->n_records - batch,
+                               .records = slot->records,
+                               .walked = slot->n_global,
+                               .taken = slot->n_taken};
+    const int rc = leat__stream_take(feed->stream, &want, &feed->stream_failed);
+    slot->n_global = want.walked;
+    slot->n_taken = want.taken;
+    for (uint64_t i = (uint64_t)slot->n; i < batch && own + i < want.walked; i++)
+        map_place(feed, slot->begin.position + own + i, leat__records_number(slot->records, (int)i));
+    return rc == 1;
 }
 
 /* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far. Every rank has the
@@ -139,7 +130,7 @@ static int map_places(leat_pipeline *feed) {
     while (leat__plan_pads(plan) && real > 0 && slot->n < plan->batch) {
         const uint64_t position = slot->begin.position + (uint64_t)slot->n % real;
         map_place(feed, position,
-                  feed->stream ? leat__slot_pieces(slot, leat__slot_record(slot, slot->n))->origin
+                  feed->stream ? leat__records_number(slot->records, leat__slot_record(slot, slot->n))
                                : leat__order_map(&plan->order, slot->begin.epoch, position).sample);
     }
     return 1;
@@ -151,15 +142,12 @@ enum { REPLACING = 0xffffffff, BORROWING = 0xfffffffe }; /* numbers of operation
 static void borrow_records(leat_pipeline *feed, leat__slot *slot) {
     const uint64_t last = slot->begin.position + slot->n_global - 1;
     leat__rng rng = leat__rng_at(feed->plan.seed, slot->begin.epoch, last, (uint32_t)BORROWING);
-    slot->n_others =
-        leat__feed_take_others(feed->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
-                               leat__slot_pieces(slot, feed->ring->n_records), feed->ring->n_others);
+    slot->n_others = leat__stream_take_others(feed->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
+                                              slot->records, feed->ring->n_records, feed->ring->n_others);
 }
 
-/* By what is there, not by n: holes that were closed had records too. */
 static void drop_records(leat_pipeline *feed, leat__slot *slot) {
-    for (int i = 0; feed->stream && i < feed->ring->n_records + feed->ring->n_others; i++)
-        leat__feed_give(feed->stream, leat__slot_pieces(slot, i));
+    if (feed->stream) leat__stream_give(feed->stream, slot->records);
 }
 
 /* Opens the next slot as far as possible; true if there is something to deal out now. */
@@ -176,7 +164,7 @@ static bool open_slot(leat_pipeline *feed) {
         }
         slot->end = cursor_behind(slot->begin, slot->n_global);
         if (feed->stream)
-            slot->end.mark = leat__feed_mark(feed->stream, slot->begin.epoch, slot->end.position - 1);
+            leat__stream_mark(feed->stream, slot->begin.epoch, slot->end.position - 1, slot->mark);
         if (feed->stream) borrow_records(feed, slot);
         feed->cursor = cursor_next(feed, slot->end);
         /* When a stream shows its end is a matter of time, which a state must not tell. */
@@ -207,35 +195,17 @@ static bool next_task(leat_pipeline *feed, leat__task *task) {
 
 /* ----------------------------------------------------------------------------------------- run tasks */
 
-/* What a sample of a stream is made of; room is for those of more than one piece. Fails if one of them is lost. */
-static int take_pieces(const leat_pipeline *feed, const leat__record *entry, leat__piece *room,
-                       leat__where *at, leat_error *err) {
-    const leat_error *bad;
-    at->n_pieces = leat__record_pieces(entry, feed->ring->n_pieces, room, &bad);
-    if (!bad) {
-        at->piece = room;
-        return 0;
-    }
-    *err = *bad;
-    err->stage = LEAT_STAGE_READ;
-    err->sample = at->sample;
-    return err->code;
-}
-
-/* entry: what was read already, of a stream; NULL = the sample is to be read. */
-static int run_entry(leat__worker *worker, const leat__record *entry, leat__where *at, leat_error *err) {
-    leat__piece room[LEAT_NODES_MAX];
+/* record: of a stream, which of those that the slot keeps; -1 = the sample is to be read. */
+static int run_record(leat__worker *worker, const leat__slot *slot, int record, leat__where *at,
+                      leat_error *err) {
     at->record = NULL;
     at->piece = NULL;
-    if (entry) LEAT_TRY(take_pieces(worker->feed, entry, room, at, err));
-    const int rc = leat__run_sample(&worker->tools, at, err);
-    at->piece = NULL; /* whoever asks again says what it is made of */
-    return rc;
+    if (record >= 0) LEAT_TRY(leat__records_find(slot->records, record, at, err));
+    return leat__run_sample(&worker->tools, at, err);
 }
 
 static int run_place(leat__worker *worker, leat__slot *slot, int place, leat__where *at, leat_error *err) {
-    const leat__record *entry = slot->record ? leat__slot_pieces(slot, leat__slot_record(slot, place)) : NULL;
-    return run_entry(worker, entry, at, err);
+    return run_record(worker, slot, slot->records ? leat__slot_record(slot, place) : -1, at, err);
 }
 
 /* A place whose sample may have been read ahead. Those that repeat others are not. */
@@ -274,12 +244,11 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
     leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)REPLACING);
     leat_error ignored;
     for (int i = 0; i < TRIES; i++) {
-        const leat__record *entry = NULL;
-        if (slot->record) {
+        int record = -1;
+        if (slot->records) {
             const int k = (int)leat__rng_below(&rng, (uint64_t)(slot->n + slot->n_others));
-            entry = leat__slot_pieces(slot, k < slot->n ? leat__slot_record(slot, k)
-                                                        : feed->ring->n_records + k - slot->n);
-            at->sample = entry->origin;
+            record = k < slot->n ? leat__slot_record(slot, k) : feed->ring->n_records + k - slot->n;
+            at->sample = leat__records_number(slot->records, record);
         } else {
             leat__lock(&feed->ring->mutex); /* mapping may make a table */
             const uint64_t length = leat__order_length(&feed->plan.order);
@@ -287,7 +256,7 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
             at->sample = leat__order_map(&feed->plan.order, at->epoch, position).sample;
             leat__unlock(&feed->ring->mutex);
         }
-        if (run_entry(worker, entry, at, &ignored) == 0) {
+        if (run_record(worker, slot, record, at, &ignored) == 0) {
             slot->sample[place] = at->sample;
             return 0;
         }
@@ -461,39 +430,6 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-/* Readers of a stream: the only threads that inflate. */
-static void *reader_main(void *argument) {
-    leat_pipeline *feed = argument;
-    leat__ring *ring = feed->ring;
-    leat__lock(&ring->mutex);
-    while (!feed->stop) {
-        if (feed->pause || !leat__feed_hungry(feed->stream)) {
-            leat__feed_wait(feed->stream, &ring->mutex);
-            continue;
-        }
-        feed->n_busy++;
-        leat__feed_read(feed->stream, &ring->mutex);
-        feed->n_busy--;
-        if (feed->opening && leat__feed_awaited(feed->stream)) pthread_cond_broadcast(&ring->work);
-        if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&ring->progress);
-    }
-    feed->n_running--;
-    pthread_cond_broadcast(&ring->progress);
-    leat__unlock(&ring->mutex);
-    return NULL;
-}
-
-static int start_reader(leat_pipeline *feed, void *(*run)(void *), int i, leat_error *err) {
-    char name[32];
-    snprintf(name, sizeof name, "leat-reader-%d", i);
-    leat__lock(&feed->ring->mutex);
-    const int rc = leat__thread_start(&feed->reader[i], run, feed, name, err);
-    feed->n_running += rc == 0;
-    feed->n_readers += rc == 0;
-    leat__unlock(&feed->ring->mutex);
-    return rc;
-}
-
 int leat__sched_start(leat_pipeline *feed, leat_error *err) {
     for (int i = 0; i < feed->n_workers; i++) {
         leat__worker *worker = &feed->worker[i];
@@ -526,11 +462,6 @@ int leat__sched_start(leat_pipeline *feed, leat_error *err) {
         feed->n_workers = i;
         break;
     }
-    for (int i = 0; feed->stream && i < leat__feed_readers(feed->stream); i++) {
-        const int rc = start_reader(feed, reader_main, i, err);
-        if (rc < 0 && i == 0) return rc;
-        if (rc < 0) break;
-    }
     return 0;
 }
 
@@ -540,15 +471,15 @@ bool leat__sched_stop(leat_pipeline *feed) {
     leat__lock(&ring->mutex);
     feed->stop = true;
     pthread_cond_broadcast(&ring->work);
-    if (feed->stream) leat__feed_wake(feed->stream);
     if (feed->ahead) leat__ahead_wake(feed->ahead);
     while (feed->n_running > 0) {
         const uint64_t now = leat__now_ns();
         if (now >= until) break;
         leat__cond_wait_for(&ring->progress, &ring->mutex, until - now);
     }
-    const bool all = feed->n_running == 0;
+    bool all = feed->n_running == 0;
     leat__unlock(&ring->mutex);
+    if (feed->stream) all = leat__stream_stop(feed->stream, until) && all;
     for (int i = 0; i < feed->n_workers && !feed->config.synchronous; i++) {
         if (!feed->worker[i].thread) continue;
         if (all) pthread_join(feed->worker[i].thread, NULL);
@@ -561,7 +492,7 @@ bool leat__sched_stop(leat_pipeline *feed) {
     return all;
 }
 
-void leat__sched_move(leat_pipeline *feed, leat__cursor cursor) {
+void leat__sched_move(leat_pipeline *feed, leat__cursor cursor, const leat__mark *mark) {
     leat__ring *ring = feed->ring;
     feed->pause = true;
     while (feed->n_busy > 0) leat__cond_wait(&ring->progress, &ring->mutex);
@@ -573,12 +504,14 @@ void leat__sched_move(leat_pipeline *feed, leat__cursor cursor) {
         if (slot->state == LEAT_SLOT_FILLING) drop_records(feed, slot);
         slot->state = LEAT_SLOT_FREE;
     }
-    if (feed->stream) leat__feed_reset(feed->stream, cursor.epoch, cursor.position, &cursor.mark);
+    if (feed->stream) {
+        leat__stream_reset(feed->stream, cursor.epoch, cursor.position, mark);
+        leat__mark_copy(feed->handed_mark, mark);
+    }
     feed->cursor = feed->handed = cursor;
     feed->opened = feed->due = feed->bad_of_epoch = 0;
     feed->failed = feed->stream_failed = (leat_error){0};
     feed->pause = false;
     if (feed->ahead) leat__ahead_clear(feed->ahead);
     pthread_cond_broadcast(&ring->work);
-    if (feed->stream) leat__feed_wake(feed->stream);
 }

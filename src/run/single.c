@@ -79,7 +79,7 @@ int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position
     leat__ring *ring = feed->ring;
     *batch = (leat_batch){0};
     if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
-    if (leat__plan_streams(&feed->plan))
+    if (feed->plan.stream)
         return leat__fail(err, LEAT_ERR_UNSUPPORTED,
                           "a sample of a stream such as compressed files cannot be had by itself: it is read "
                           "from its beginning");

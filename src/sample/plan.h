@@ -23,9 +23,6 @@
 
 #define LEAT_STEPS_MAX 64
 #define LEAT_VALUES_MAX LEAT_FIELDS_MAX
-#define LEAT_CYCLE_MAX 32 /* compressed shards that take turns: a state names each */
-#define LEAT_NODES_MAX 16 /* combined data sets with streams, and their parts: likewise */
-#define LEAT_FILTERS_MAX 8
 
 typedef enum leat__step_kind {
     LEAT_STEP_PARSE, /* tf.train.Example to values              */
@@ -144,30 +141,13 @@ static inline int64_t leat__output_length(const leat__output *out, int bucket, i
     return axis == out->height_axis ? out->bucket[bucket].height : out->bucket[bucket].width;
 }
 
-typedef struct leat__joining { /* how streams are combined, see join.c */
-    leat__branch_kind kind;
-    leat__blend *blend; /* NULL unless of that kind     */
-    bool equal;         /* zip: lengths must be         */
-    /* One part, sorted into buckets (sort.c): */
-    const struct leat__question *size; /* of the picture; NULL: it is not so */
-    int n_buckets;
-    double edge[LEAT_BUCKETS_MAX]; /* (n_buckets - 1)           */
-} leat__joining;
+typedef struct leat__stream_plan leat__stream_plan; /* plan/stream_plan.h */
 
 typedef struct leat__plan {
     leat__source *source;
-    leat__stream *stream;        /* not NULL: records come one after the other           */
-    uint64_t cycle, cycle_block; /* of a stream: shards that take turns, and records of a turn; 0 = none */
-    /* Of combined data sets with a stream among them: what is left of each text. */
-    int n_parts;
-    struct leat__plan *part; /* (n_parts)                                                  */
-    leat__joining joining;
-    bool borrows; /* source and steps are those of the plan that this one is a part of  */
-    int n_pieces; /* of a sample of a stream, at the most                           */
+    leat__stream_plan *stream; /* not NULL: records come one after the other (plan/stream_plan.h) */
     leat__order order;
     bool parted; /* some steps are for samples of some parts of the source only */
-    int n_filters;
-    struct leat__question *filter[LEAT_FILTERS_MAX]; /* of a stream: asked when a record is read */
     int n_values;
     int n_steps;
     leat__step step[LEAT_STEPS_MAX];
@@ -209,23 +189,6 @@ typedef struct leat__plan {
     leat__arena memory;              /* features, passes, names                                 */
 } leat__plan;
 
-/* Samples come one after the other, and nobody knows how many. */
-static inline bool leat__plan_streams(const leat__plan *plan) {
-    return plan->stream || plan->n_parts;
-}
-/* The plan inside of those that only wrap it (leat__plan_wrap): numbers of samples are its. */
-static inline const leat__plan *leat__plan_unwrapped(const leat__plan *plan) {
-    while (plan->n_parts && plan->part[0].borrows) plan = &plan->part[0];
-    return plan;
-}
-/* Shards of a stream that take turns; 1 = they come one after the other. */
-uint64_t leat__plan_places(const leat__plan *plan);
-/* Plain streams in it. */
-int leat__plan_count_streams(const leat__plan *plan);
-/* Nodes in a mark: its own, and those of its parts behind it. */
-int leat__plan_nodes(const leat__plan *plan);
-/* Places of shards that take turns, in all streams in it. */
-int leat__plan_turns(const leat__plan *plan);
 /* Samples of a batch on all ranks together. */
 static inline uint64_t leat__plan_global_batch(const leat__plan *plan) {
     return (uint64_t)plan->batch * (uint64_t)plan->world;

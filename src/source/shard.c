@@ -11,7 +11,7 @@
 enum { IN_BYTES = 1 << 18, LOOK_BYTES = 1 << 20, RESYNC_BYTES = 16 << 20 };
 
 struct leat__shard_reader {
-    const leat__stream *stream;
+    const leat__shards *stream;
     size_t shard;
     bool open;
     void *program; /* the program's reader, instead of all that follows but record and bytes_read */
@@ -70,14 +70,14 @@ bool leat__block_copy(leat__block *to, const leat__block *from, size_t index) {
 
 /* -------------------------------------------------------------------------------------------- reader */
 
-leat__shard_reader *leat__shard_reader_new(const leat__stream *stream, leat_error *err) {
+leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, leat_error *err) {
     leat__shard_reader *r = leat__alloc(LEAT_MEM_WINDOW, sizeof *r);
     if (r) {
         r->stream = stream;
         r->in.kind = r->tail.kind = LEAT_MEM_WINDOW;
         r->file.fd = -1;
     }
-    if (!r || (!leat__stream_program(stream) && !leat__buf_reserve(&r->in, IN_BYTES))) {
+    if (!r || (!leat__shards_program(stream) && !leat__buf_reserve(&r->in, IN_BYTES))) {
         leat__shard_reader_free(&r);
         leat__fail_memory(err, IN_BYTES, "a stream");
     }
@@ -85,7 +85,7 @@ leat__shard_reader *leat__shard_reader_new(const leat__stream *stream, leat_erro
 }
 
 static void close_shard(leat__shard_reader *r) {
-    const leat_stream_callbacks *program = leat__stream_program(r->stream);
+    const leat_stream_callbacks *program = leat__shards_program(r->stream);
     if (r->open && !program) leat__file_close(&r->file);
     if (r->open && program && program->end) program->end(r->program);
     r->open = false;
@@ -121,9 +121,9 @@ static leat__inflate **inflater(leat__shard_reader *r) {
 }
 
 static int open_shard(leat__shard_reader *r, leat_error *err) {
-    LEAT_TRY(leat__stream_detect(leat__stream_path(r->stream, r->shard), &r->compression, &r->file, err));
+    LEAT_TRY(leat__shards_detect(leat__shards_path(r->stream, r->shard), &r->compression, &r->file, err));
     r->open = true;
-    LEAT_TRY(leat__stream_check(r->stream, r->shard, &r->file, err));
+    LEAT_TRY(leat__shards_check(r->stream, r->shard, &r->file, err));
     leat__file_will_read(&r->file, 0, 0);
     if (r->compression == LEAT_COMPRESSION_NONE) return 0;
     leat__inflate **z = inflater(r);
@@ -134,7 +134,7 @@ static int open_shard(leat__shard_reader *r, leat_error *err) {
 
 static int refill_input(leat__shard_reader *r, leat_error *err) {
     const size_t n = (size_t)LEAT_MIN((uint64_t)IN_BYTES, r->file.size - r->in_offset);
-    LEAT_TRY(leat__file_read_at(&r->file, r->in.data, n, r->in_offset, leat__stream_path(r->stream, r->shard),
+    LEAT_TRY(leat__file_read_at(&r->file, r->in.data, n, r->in_offset, leat__shards_path(r->stream, r->shard),
                                 err));
     r->in.size = n;
     r->in_at = 0;
@@ -191,7 +191,7 @@ static int spoil(leat__shard_reader *r, leat__block *block, size_t at, const cha
     char name[400];
     leat_error why;
     leat__error_clear(&why);
-    const char *path = leat__stream_path(r->stream, r->shard);
+    const char *path = leat__shards_path(r->stream, r->shard);
     leat__fail(&why, LEAT_ERR_CORRUPT, "%s: record %" PRIu64 " at %sbyte %" PRIu64 ": %s",
                leat__printable(name, sizeof name, path, strlen(path)), r->record,
                r->compression == LEAT_COMPRESSION_NONE ? "" : "inflated ", r->out_offset + at, what);
@@ -295,7 +295,7 @@ static int lose_program(leat__shard_reader *r, leat__block *block, int rc, leat_
     leat_error why;
     leat__error_clear(&why);
     said->message[sizeof said->message - 1] = 0;
-    leat__stream_describe(r->stream, r->shard, r->record, name, sizeof name);
+    leat__shards_describe(r->stream, r->shard, r->record, name, sizeof name);
     const int code = rc >= LEAT_ERR_CANCELLED && rc < 0 ? rc : LEAT_ERR_IO;
     leat__printable(text, sizeof text, said->message, strlen(said->message));
     leat__fail(&why, code, "%s: %.800s; the rest of this shard is lost", name,
@@ -305,7 +305,7 @@ static int lose_program(leat__shard_reader *r, leat__block *block, int rc, leat_
 }
 
 static int read_program(leat__shard_reader *r, leat__block *block, size_t bytes, leat_error *err) {
-    const leat_stream_callbacks *program = leat__stream_program(r->stream);
+    const leat_stream_callbacks *program = leat__shards_program(r->stream);
     leat_error said;
     leat__error_clear(&said);
     if (!r->open) {
@@ -339,7 +339,7 @@ int leat__shard_read(leat__shard_reader *r, leat__block *block, size_t bytes, le
     leat__block_clear(block);
     if (!leat__buf_reserve(&block->bytes, bytes)) return leat__fail_memory(err, bytes, "records");
     int rc = 0;
-    if (leat__stream_program(r->stream)) {
+    if (leat__shards_program(r->stream)) {
         rc = read_program(r, block, bytes, err);
         if (rc == 1) close_shard(r);
         return rc;

@@ -36,7 +36,7 @@ bool leat__block_copy(leat__block *to, const leat__block *from, size_t index);
 
 typedef struct leat__shard_reader leat__shard_reader;
 /* The stream must outlive it. NULL without memory. */
-leat__shard_reader *leat__shard_reader_new(const leat__stream *stream, leat_error *err);
+leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, leat_error *err);
 void leat__shard_reader_free(leat__shard_reader **reader);
 /* The next block will hold the first records of this shard. */
 void leat__shard_begin(leat__shard_reader *reader, size_t shard);
@@ -46,11 +46,11 @@ void leat__shard_begin(leat__shard_reader *reader, size_t shard);
 int leat__shard_read(leat__shard_reader *reader, leat__block *block, size_t bytes, leat_error *err);
 uint64_t leat__shard_bytes_read(const leat__shard_reader *reader);
 
-/* stream.c, for the reader: the program's functions, or NULL; else where a shard lies, and whether it still is what it
+/* shards.c, for the reader: the program's functions, or NULL; else where a shard lies, and whether it still is what it
  * was. */
-const leat_stream_callbacks *leat__stream_program(const leat__stream *stream);
-const char *leat__stream_path(const leat__stream *stream, size_t shard);
-int leat__stream_check(const leat__stream *stream, size_t shard, const leat__file *file, leat_error *err);
-int leat__stream_detect(const char *path, int *compression, leat__file *file, leat_error *err);
+const leat_stream_callbacks *leat__shards_program(const leat__shards *stream);
+const char *leat__shards_path(const leat__shards *stream, size_t shard);
+int leat__shards_check(const leat__shards *stream, size_t shard, const leat__file *file, leat_error *err);
+int leat__shards_detect(const char *path, int *compression, leat__file *file, leat_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where bytes come from. A source knows how many samples it has and reads any of them by number; a stream can only
- * be read from its beginning (see leat__stream below). Code here is single-threaded: several workers read one source
+ * be read from its beginning (see leat__shards below). Code here is single-threaded: several workers read one source
  * at the same time, each with its own reader, and a source does not change after it was opened. */
 #ifndef LEAT_SOURCE_SOURCE_H
 #define LEAT_SOURCE_SOURCE_H
@@ -232,26 +232,26 @@ typedef struct leat__combining {
  * among them: then the caller keeps all of them, and they outlive the source. */
 int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err);
 
-/* stream.c: TFRecord shards of which at least one is compressed, or records that the program gives: read from the
+/* shards.c: TFRecord shards of which at least one is compressed, or records that the program gives: read from the
  * beginning, one record at a time. The engine reads several shards at once, see shard.h. */
-typedef struct leat__stream leat__stream;
+typedef struct leat__shards leat__shards;
 /* 1 if a file that the patterns match is compressed, else 0. */
-int leat__stream_wanted(const char *const *patterns, int n, leat_error *err);
-int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
+int leat__shards_wanted(const char *const *patterns, int n, leat_error *err);
+int leat__shards_open(leat__shards **out, leat__source **source, const char *const *patterns, int n,
                       leat_error *err);
-int leat__stream_open_program(leat__stream **out, leat__source **source,
+int leat__shards_open_program(leat__shards **out, leat__source **source,
                               const leat_stream_callbacks *callbacks, leat_error *err);
-size_t leat__stream_shards(const leat__stream *stream);
+size_t leat__shards_count(const leat__shards *stream);
 /* "a.gz: record 3", for messages. */
-void leat__stream_describe(const leat__stream *stream, size_t shard, uint64_t record, char *text, size_t cap);
+void leat__shards_describe(const leat__shards *stream, size_t shard, uint64_t record, char *text, size_t cap);
 /* The next record into buf: 0; 1 at the end; < 0: that record (or the rest of its shard) is lost, and reading goes
  * on behind it. Positions of compressed shards are those of the inflated bytes. */
-int leat__stream_next(leat__stream *stream, leat__buf *buf, leat_error *err);
+int leat__shards_next(leat__shards *stream, leat__buf *buf, leat_error *err);
 /* Where the record that came last lies. */
-void leat__stream_where(const leat__stream *stream, size_t *shard, uint64_t *record);
+void leat__shards_where(const leat__shards *stream, size_t *shard, uint64_t *record);
 /* Back to the first record. */
-void leat__stream_rewind(leat__stream *stream);
-uint64_t leat__stream_bytes_read(const leat__stream *stream);
-void leat__stream_free(leat__stream **stream);
+void leat__shards_rewind(leat__shards *stream);
+uint64_t leat__shards_bytes_read(const leat__shards *stream);
+void leat__shards_free(leat__shards **stream);
 
 #endif

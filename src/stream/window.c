@@ -1,164 +1,160 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream/lanes.h"
+#include "stream/node.h"
 
 /* A block that is filled to less than this part of its room is not kept for the sake of its records: they are copied. */
 enum { SMALL_PART = 4 };
 
-typedef leat__feed_block block;
+typedef leat__stream_block block;
 
 /* ------------------------------------------------------------------------------------------- blocks */
 
-block *leat__block_new(leat__feed *feed) {
-    block *b = feed->spare;
-    if (b) {
-        feed->spare = b->next;
-        feed->n_spare--;
-        return b;
-    }
-    b = leat__alloc(LEAT_MEM_WINDOW, sizeof *b);
+block *leat__block_take(leat__node *node) {
+    block *b = node->spare;
     if (!b) return NULL;
-    b->feed = feed;
-    b->content.bytes.kind = b->content.records.kind = b->content.errors.kind = LEAT_MEM_WINDOW;
-    b->all = feed->all;
-    feed->all = b;
+    node->spare = b->next;
+    node->n_spare--;
     return b;
 }
 
-int leat__blocks_prepare(leat__feed *feed, int n, leat_error *err) {
-    block *made = NULL, *next;
+block *leat__block_new(leat__node *node) {
+    block *b = leat__alloc(LEAT_MEM_WINDOW, sizeof *b);
+    if (!b) return NULL;
+    b->node = node;
+    b->content.bytes.kind = b->content.records.kind = b->content.errors.kind = LEAT_MEM_WINDOW;
+    if (leat__buf_reserve(&b->content.bytes, node->block_bytes) &&
+        leat__buf_reserve(&b->content.records, leat__block_room(node)))
+        return b;
+    leat__block_free(&b->content);
+    leat__free(b);
+    return NULL;
+}
+
+void leat__block_own(leat__node *node, block *b) {
+    b->all = node->all;
+    node->all = b;
+    leat__block_count(node, b);
+}
+
+int leat__blocks_prepare(leat__node *node, int n, leat_error *err) {
     for (int i = 0; i < n; i++) {
-        block *b = leat__block_new(feed);
-        if (!b || !leat__buf_reserve(&b->content.bytes, feed->block_bytes) ||
-            !leat__buf_reserve(&b->content.records, leat__block_room(feed)))
-            return leat__fail_memory(err, feed->block_bytes, "records");
-        leat__block_count(feed, b);
-        b->next = made;
-        made = b;
-    }
-    for (; made; made = next) {
-        next = made->next;
-        leat__block_recycle(feed, made);
+        block *b = leat__block_new(node);
+        if (!b) return leat__fail_memory(err, node->block_bytes, "records");
+        leat__block_own(node, b);
+        leat__block_recycle(node, b);
     }
     return 0;
 }
 
-void leat__block_count(leat__feed *feed, block *b) {
+void leat__block_count(leat__node *node, block *b) {
     const size_t held = b->content.bytes.cap + b->content.records.cap + b->content.errors.cap;
-    feed->bytes += held - b->held;
+    node->bytes += held - b->held;
     b->held = held;
 }
 
-void leat__block_recycle(leat__feed *feed, block *b) {
-    if (b->used) feed->used -= b->held;
+void leat__block_recycle(leat__node *node, block *b) {
+    if (b->used) node->used -= b->held;
     b->used = b->open = false;
     /* One that had to grow for a large record is not kept at the expense of others. */
-    if (feed->bytes > feed->bytes_max && b->held > 2 * feed->block_bytes) {
+    if (node->bytes > node->bytes_max && b->held > 2 * node->block_bytes) {
         leat__block_free(&b->content);
-        leat__block_count(feed, b);
+        leat__block_count(node, b);
     }
     b->content.n = 0;
-    b->next = feed->spare;
-    feed->spare = b;
-    feed->n_spare++;
+    b->next = node->spare;
+    node->spare = b;
+    node->n_spare++;
 }
 
-static void release(leat__feed *feed, block *b) {
+static void release(leat__node *node, block *b) {
     if (b->refs || b->open) return;
-    leat__block_recycle(feed, b);
-    leat__feed_wake(feed);
+    leat__block_recycle(node, b);
+    leat__stream_wake_readers(node->stream);
 }
 
 void leat__block_drop_ref(block *b) {
-    leat__feed *feed = b->feed;
+    leat__node *node = b->node;
     b->refs--;
-    if (b->refs == 0 && b == feed->gather) {
-        feed->gather = NULL;
+    if (b->refs == 0 && b == node->gather) {
+        node->gather = NULL;
         b->open = false;
     }
-    release(feed, b);
+    release(node, b);
 }
 
-void leat__block_close(leat__feed *feed, block *b) {
+void leat__block_close(leat__node *node, block *b) {
     b->open = false;
-    release(feed, b);
+    release(node, b);
 }
 
-void leat__block_use(leat__feed *feed, block *b) {
+/* It is in the window. */
+static void use(leat__node *node, block *b) {
     if (b->used) return;
     b->used = true;
-    feed->used += b->held;
+    node->used += b->held;
 }
 
 /* ------------------------------------------------------------------------------------------- window */
 
-/* The block that small ones are copied into, with room for a record. NULL: without memory. */
-static block *gather(leat__feed *feed, const block *from, size_t index) {
-    block *to = feed->gather;
+/* The block that small ones are copied into, with room for a record. NULL: there is none, and the record stays where it is:
+ * memory is taken by reader threads only, without a lock. */
+static block *gather(leat__node *node, const block *from, size_t index) {
+    block *to = node->gather;
     if (to && leat__block_copy(&to->content, &from->content, index)) return to;
-    feed->gather = NULL;
-    if (to) leat__block_close(feed, to);
-    to = leat__block_new(feed);
+    node->gather = NULL;
+    if (to) leat__block_close(node, to);
+    to = leat__block_take(node);
     if (!to) return NULL;
     leat__block_clear(&to->content);
-    const bool fits = leat__buf_reserve(&to->content.bytes, feed->block_bytes) &&
-                      leat__buf_reserve(&to->content.records, leat__block_room(feed)) &&
-                      leat__block_copy(&to->content, &from->content, index);
-    leat__block_count(feed, to);
-    if (!fits) {
-        leat__block_recycle(feed, to);
+    if (!leat__block_copy(&to->content, &from->content, index)) {
+        leat__block_recycle(node, to);
         return NULL;
     }
     to->open = true;
-    return feed->gather = to;
+    return node->gather = to;
 }
 
-static bool is_small(const leat__feed *feed, const block *b) {
-    return b->content.bytes.size < feed->block_bytes / SMALL_PART && b->content.errors.size == 0;
+bool leat__block_is_small(const leat__node *node, const block *b) {
+    return b->content.bytes.size < node->block_bytes / SMALL_PART && b->content.errors.size == 0;
 }
 
-void leat__window_add(leat__feed *feed, block *b, size_t index) {
-    leat__block_at(&b->content, index)->origin = feed->origin;
-    if (feed->run == feed->at_run && feed->next_record < feed->floor) return; /* the order is farther */
-    block *copy = is_small(feed, b) ? gather(feed, b, index) : NULL;
+void leat__window_add(leat__node *node, block *b, size_t index) {
+    leat__block_at(&b->content, index)->origin = node->origin;
+    if (node->run == node->at_run && node->next_record < node->floor) return; /* the order is farther */
+    block *copy = leat__block_is_small(node, b) ? gather(node, b, index) : NULL;
     if (copy) {
         b = copy;
         index = b->content.n - 1;
     }
-    leat__block_use(feed, b);
+    use(node, b);
     b->refs++;
-    feed->window[feed->head++ % feed->window_max] =
-        (leat__window_record){.block = b, .run = feed->run, .number = feed->next_record, .index = index};
+    node->window[node->head++ % node->window_max] =
+        (leat__window_entry){.block = b, .run = node->run, .number = node->next_record, .index = index};
 }
 
-leat__record *leat__window_pieces(const leat__feed *feed, uint64_t i) {
-    return feed->held + (size_t)(i % feed->window_max) * (size_t)feed->n_pieces;
+void leat__window_add_held(leat__node *node) {
+    node->window[node->head++ % node->window_max] =
+        (leat__window_entry){.run = node->run, .number = node->next_record};
 }
 
-void leat__window_add_held(leat__feed *feed, int bucket, bool last) {
-    feed->window[feed->head++ % feed->window_max] =
-        (leat__window_record){.run = feed->run, .number = feed->next_record, .bucket = bucket, .last = last};
+static void drop_tail(leat__node *node) {
+    const uint64_t i = node->tail++;
+    if (!node->n_parts) leat__block_drop_ref(node->window[i % node->window_max].block);
+    else leat__records_drop(node->held, (int)(i % node->window_max));
 }
 
-static void drop_tail(leat__feed *feed) {
-    const uint64_t i = feed->tail++;
-    if (!feed->n_parts) leat__block_drop_ref(feed->window[i % feed->window_max].block);
-    for (int k = 0; feed->n_parts && k < feed->n_pieces; k++)
-        leat__record_drop(&leat__window_pieces(feed, i)[k]);
+void leat__window_empty(leat__node *node) {
+    while (node->tail < node->head) drop_tail(node);
 }
 
-void leat__window_empty(leat__feed *feed) {
-    while (feed->tail < feed->head) drop_tail(feed);
-}
-
-void leat__window_free_tail(leat__feed *feed) {
-    while (feed->tail < feed->head) {
-        const leat__window_record *record = &feed->window[feed->tail % feed->window_max];
-        if (record->run > feed->at_run || (record->run == feed->at_run && record->number >= feed->floor))
+void leat__window_free_tail(leat__node *node) {
+    while (node->tail < node->head) {
+        const leat__window_entry *record = &node->window[node->tail % node->window_max];
+        if (record->run > node->at_run || (record->run == node->at_run && record->number >= node->floor))
             return;
-        drop_tail(feed);
+        drop_tail(node);
     }
 }
 
-bool leat__window_full(const leat__feed *feed) {
-    return feed->head - feed->tail >= feed->window_max || feed->used >= feed->used_max;
+bool leat__window_full(const leat__node *node) {
+    return node->head - node->tail >= node->window_max || node->used >= node->used_max;
 }

@@ -260,11 +260,11 @@ static int check_piece(void *user, uint64_t item, int worker, leat_error *err) {
 }
 
 static int check_stream(check *c, leat_error *err) {
-    leat__stream *stream;
+    leat__shards *stream;
     leat__source *source;
     leat__buf record = {.kind = LEAT_MEM_TOOL};
     const char *path = c->target->path;
-    LEAT_TRY(leat__stream_open(&stream, &source, &path, 1, err));
+    LEAT_TRY(leat__shards_open(&stream, &source, &path, 1, err));
     uint64_t n = 0;
     int rc = 0;
     for (bool more = true; more && rc >= 0;) {
@@ -272,7 +272,7 @@ static int check_stream(check *c, leat_error *err) {
         while (c->bytes.size < STREAM_BYTES && c->pieces.size < CHUNK * sizeof(piece) && more && rc >= 0) {
             leat_error cause;
             leat__error_clear(&cause);
-            const int got = leat__stream_next(stream, &record, &cause);
+            const int got = leat__shards_next(stream, &record, &cause);
             more = got <= 0;
             if (got < 0) {
                 char reason[sizeof cause.message];
@@ -286,13 +286,13 @@ static int check_stream(check *c, leat_error *err) {
                     rc = leat__fail_memory(err, record.size, "records");
             }
         }
-        atomic_store(&c->bytes_done, leat__stream_bytes_read(stream));
+        atomic_store(&c->bytes_done, leat__shards_bytes_read(stream));
         if (rc >= 0) rc = leat__parallel(c->n_threads, c->pieces.size / sizeof(piece), check_piece, c, err);
         if (rc >= 0) rc = tell_findings(c, err);
     }
     c->report->n_samples += n;
     leat__buf_free(&record);
-    leat__stream_free(&stream);
+    leat__shards_free(&stream);
     leat__source_free(&source);
     return rc;
 }

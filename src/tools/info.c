@@ -246,25 +246,25 @@ static int look_at_samples(look *l, int n_threads, uint64_t n_samples, int64_t l
 
 static int look_at_stream(look *l, const char *const *paths, int n, uint64_t bytes, leat_info *info,
                           leat_error *err) {
-    leat__stream *stream;
+    leat__shards *stream;
     leat__source *source;
     leat__buf record = {.kind = LEAT_MEM_TOOL};
-    LEAT_TRY(leat__stream_open(&stream, &source, paths, n, err));
+    LEAT_TRY(leat__shards_open(&stream, &source, paths, n, err));
     int rc = 0;
     for (leat_error cause;;) {
-        const int got = leat__stream_next(stream, &record, &cause);
+        const int got = leat__shards_next(stream, &record, &cause);
         if (got > 0) break;
         info->n_samples++;
         l->summary[0].n_looked_at++;
         if (got < 0) l->summary[0].n_bad++;
         else add_record(&l->summary[0], &l->workers[0], record.data, record.size);
         if (info->n_samples % 256 == 0)
-            rc = leat__tool_progress(l->config, "reading", LEAT_MIN(leat__stream_bytes_read(stream), bytes),
+            rc = leat__tool_progress(l->config, "reading", LEAT_MIN(leat__shards_bytes_read(stream), bytes),
                                      bytes, err);
         if (rc < 0) break;
     }
     leat__buf_free(&record);
-    leat__stream_free(&stream);
+    leat__shards_free(&stream);
     leat__source_free(&source);
     return rc;
 }

@@ -16,7 +16,7 @@
 #include "base/thread.h"
 #include "leat/leat_tools.h"
 #include "plan/planner.h"
-#include "plan/taste.h"
+#include "plan/preview.h"
 
 enum { IMAGES_MAX = 2000, THREADS_MAX = 256 };
 static const size_t preload_max = (size_t)1 << 30, ring_max = (size_t)1 << 30;
@@ -263,11 +263,11 @@ static bool decodes(const leat__step *step) {
     return step->kind == LEAT_STEP_PASS && step->as.pass->decode;
 }
 
-static int read_sample(leat__plan *plan, leat__tools *tools, leat__taste *taste, uint64_t i, uint64_t n) {
+static int read_sample(leat__plan *plan, leat__tools *tools, leat__preview *preview, uint64_t i, uint64_t n) {
     leat__where at = {0};
     leat_error ignored; /* bad samples are the pipeline's to report */
-    if (taste) {
-        const int rc = leat__taste_next(taste, &at.piece, &at.n_pieces, &ignored);
+    if (preview) {
+        const int rc = leat__preview_next(preview, &at.piece, &at.n_pieces, &ignored);
         if (rc != 0) return rc;
     } else {
         const uint64_t length = leat__order_length(&plan->order);
@@ -282,7 +282,7 @@ static int read_sample(leat__plan *plan, leat__tools *tools, leat__taste *taste,
 static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
     leat__plan *head = leat__alloc(LEAT_MEM_TOOL, sizeof *head);
     leat__tools *tools = leat__alloc(LEAT_MEM_TOOL, sizeof *tools);
-    leat__taste *taste = NULL;
+    leat__preview *preview = NULL;
     int rc = head && tools ? 0 : leat__fail_memory(err, sizeof *head + sizeof *tools, "a plan");
     if (rc == 0) {
         *head = *plan;
@@ -292,11 +292,11 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
             if (decodes(&plan->step[i])) head->n_steps = i;
         rc = leat__tools_init(tools, head, NULL, err);
     }
-    if (rc == 0 && leat__plan_streams(plan)) rc = leat__taste_new(&taste, plan, err);
+    if (rc == 0 && plan->stream) rc = leat__preview_new(&preview, plan, err);
     const uint64_t length = leat__order_length(&plan->order);
     const uint64_t n = LEAT_MIN(LEAT_MIN(length, plan->source->n_samples), (uint64_t)IMAGES_MAX);
     for (uint64_t i = 0; rc == 0 && i < n && roof->bytes.size < preload_max; i++) {
-        const int got = read_sample(plan, tools, taste, i, n);
+        const int got = read_sample(plan, tools, preview, i, n);
         if (got == 1) break;
         if (got < 0) continue;
         int kept = 0;
@@ -311,7 +311,7 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
     }
     if (rc == 0 && roof->n_images == 0)
         rc = leat__fail(err, LEAT_ERR_DECODE, "%s: no image could be read", plan->source->title);
-    leat__taste_free(&taste);
+    leat__preview_free(&preview);
     if (tools) leat__tools_free(tools);
     leat__free(tools);
     leat__free(head);

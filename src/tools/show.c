@@ -305,14 +305,14 @@ static int show_record(show *s, uint64_t number, const uint8_t *bytes, size_t n,
 typedef struct
     cursor { /* one record after the other: by number where there is an index, else from the beginning */
     leat__source *source;
-    leat__stream *stream;
+    leat__shards *stream;
     leat__reader reader;
     uint64_t next;
 } cursor;
 
 static void close_cursor(cursor *c) {
     leat__reader_free(c->stream ? NULL : c->source, &c->reader);
-    leat__stream_free(&c->stream);
+    leat__shards_free(&c->stream);
     leat__source_free(&c->source);
 }
 
@@ -328,7 +328,7 @@ static int open_cursor(cursor *c, const leat__targets *targets, uint64_t first,
     }
     const leat__open_options options = leat__tool_open_options(config);
     *c = (cursor){.reader.bytes.kind = LEAT_MEM_TOOL, .reader.extra.kind = LEAT_MEM_TOOL};
-    const int rc = stream ? leat__stream_open(&c->stream, &c->source, paths, (int)targets->n, err)
+    const int rc = stream ? leat__shards_open(&c->stream, &c->source, paths, (int)targets->n, err)
                           : leat__records_open(&c->source, paths, (int)targets->n, &options, err);
     leat__free(paths);
     return rc;
@@ -338,7 +338,7 @@ static int open_cursor(cursor *c, const leat__targets *targets, uint64_t first,
 static int next_record(cursor *c, const uint8_t **bytes, size_t *n, leat_error *err) {
     leat__error_clear(err);
     if (c->stream) {
-        const int rc = leat__stream_next(c->stream, &c->reader.bytes, err);
+        const int rc = leat__shards_next(c->stream, &c->reader.bytes, err);
         c->next += rc <= 0;
         *bytes = c->reader.bytes.data;
         *n = c->reader.bytes.size;

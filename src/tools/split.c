@@ -142,7 +142,7 @@ static int plan_text(work *w, const char *dataset, leat_error *err) {
         leat_spec_add(w->spec, (const char *)split.data);
         rc = without_column(leat_spec_error(w->spec, err), err);
     }
-    if (rc == 0 && leat__plan_streams(&w->plan))
+    if (rc == 0 && w->plan.stream)
         rc = leat__fail(
             err, LEAT_ERR_UNSUPPORTED,
             "compressed files are read one record after the other: unpack them to look at a split");

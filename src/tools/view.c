@@ -165,14 +165,14 @@ static int take_stream_originals(viewing *v, leat_error *err) {
     leat__buf record = {.kind = LEAT_MEM_TOOL};
     uint64_t last = 0;
     int rc = 0;
-    leat__stream_rewind(v->plain.stream);
+    leat__shards_rewind(v->plain.stream->shards);
     for (int i = 0; i < v->config.n_samples; i++) last = LEAT_MAX(last, v->row[i].sample);
     for (uint64_t k = 0; k <= last && rc == 0; k++) {
         leat_error ignored;
-        const int got = leat__stream_next(v->plain.stream, &record, &ignored);
+        const int got = leat__shards_next(v->plain.stream->shards, &record, &ignored);
         if (got == 1) break;
         leat__piece piece = {.data = record.data, .bytes = record.size};
-        if (got == 0) leat__stream_where(v->plain.stream, &piece.shard, &piece.number);
+        if (got == 0) leat__shards_where(v->plain.stream->shards, &piece.shard, &piece.number);
         for (int i = 0; i < v->config.n_samples && got == 0 && rc == 0; i++)
             if (v->row[i].sample == k) rc = take_original(v, i, &piece, err);
     }
@@ -190,8 +190,8 @@ static void leave_originals(viewing *v) {
 }
 
 static int take_originals(viewing *v, leat_error *err) {
-    const leat__plan *plan = leat__plan_unwrapped(&v->feed->plan);
-    if (plan->n_parts || plan->cycle) {
+    const leat__stream_plan *stream = v->feed->plan.stream;
+    if (stream && (stream->n_parts || stream->cycle)) {
         leave_originals(v);
         return 0;
     }
@@ -268,7 +268,7 @@ static int take_epoch(viewing *v, uint64_t epoch, leat_error *err) {
 static int take_stream_epoch(viewing *v, uint64_t epoch, leat_error *err) {
     leat__lock(&v->feed->ring->mutex);
     int rc = 0, seen = 0;
-    leat__sched_move(v->feed, (leat__cursor){.epoch = epoch});
+    leat__sched_move(v->feed, (leat__cursor){.epoch = epoch}, NULL);
     leat__unlock(&v->feed->ring->mutex);
     int left = v->config.n_samples;
     while (rc == 0 && left > 0 && seen < STREAM_SAMPLES) {
@@ -300,8 +300,8 @@ static bool complete(const viewing *v) {
 static int take_versions(viewing *v, leat_error *err) {
     for (int epoch = 0; epoch < v->config.n_versions + MORE_EPOCHS && !complete(v); epoch++) {
         for (int i = 0; i < v->config.n_samples; i++) v->row[i].taken = false;
-        LEAT_TRY(leat__plan_streams(&v->feed->plan) ? take_stream_epoch(v, (uint64_t)epoch, err)
-                                                    : take_epoch(v, (uint64_t)epoch, err));
+        LEAT_TRY(v->feed->plan.stream ? take_stream_epoch(v, (uint64_t)epoch, err)
+                                      : take_epoch(v, (uint64_t)epoch, err));
         if (v->progress &&
             v->progress(v->user, "pictures", (uint64_t)epoch + 1, (uint64_t)v->config.n_versions))
             return leat__fail(err, LEAT_ERR_CANCELLED, "stopped");
@@ -316,14 +316,13 @@ static int choose_samples(viewing *v, leat_error *err) {
     leat__order *order = &v->feed->plan.order;
     uint64_t length = leat__order_length(order);
     if (length == LEAT_ENDLESS) length = v->feed->plan.source->n_samples;
-    if (!leat__plan_streams(&v->feed->plan) && length < (uint64_t)v->config.n_samples)
-        v->config.n_samples = (int)length;
+    if (!v->feed->plan.stream && length < (uint64_t)v->config.n_samples) v->config.n_samples = (int)length;
     const size_t rows = (size_t)v->config.n_samples, cells = rows * (size_t)v->n_columns;
     v->row = leat__alloc(LEAT_MEM_TOOL, rows * sizeof *v->row);
     v->cell = leat__alloc(LEAT_MEM_TOOL, cells * sizeof *v->cell);
     if (!v->row || !v->cell) return leat__fail_memory(err, cells * sizeof *v->cell, "a sheet");
     v->n_cells = cells;
-    for (size_t i = 0; i < rows && !leat__plan_streams(&v->feed->plan); i++) {
+    for (size_t i = 0; i < rows && !v->feed->plan.stream; i++) {
         v->row[i].position = length / rows * i + length % rows * i / rows;
         v->row[i].sample = leat__order_map(order, 0, v->row[i].position).sample;
     }

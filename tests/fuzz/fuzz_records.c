@@ -75,20 +75,20 @@ static tally by_index(const char *path, uint64_t seed) {
 static tally by_stream(const char *path) {
     tally t = {0};
     leat_error err;
-    leat__stream *stream = NULL;
+    leat__shards *stream = NULL;
     leat__source *source = NULL;
     leat__buf record = {.kind = LEAT_MEM_WINDOW};
-    require(leat__stream_open(&stream, &source, &path, 1, &err) == 0);
+    require(leat__shards_open(&stream, &source, &path, 1, &err) == 0);
     for (int run = 0; run < 2; run++) {
         tally now = {0};
         int rc;
-        while ((rc = leat__stream_next(stream, &record, &err)) != 1)
+        while ((rc = leat__shards_next(stream, &record, &err)) != 1)
             count(&now, rc, record.data, record.size, &err);
         if (run) require(now.good == t.good && now.bad == t.bad && now.digest == t.digest);
         t = now;
-        leat__stream_rewind(stream);
+        leat__shards_rewind(stream);
     }
-    leat__stream_free(&stream);
+    leat__shards_free(&stream);
     leat__source_free(&source);
     leat__buf_free(&record);
     return t;
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     const char *pattern = path;
-    const int packed = leat__stream_wanted(&pattern, 1, NULL);
+    const int packed = leat__shards_wanted(&pattern, 1, NULL);
     const tally indexed = by_index(path, data[0]), streamed = by_stream(path);
     if (packed == 0) require(indexed.good == streamed.good && indexed.digest == streamed.digest);
     free(bytes);

@@ -107,7 +107,7 @@ static void random_text(char *out, size_t cap, leat__rng *rng) {
     size_t n = (size_t)snprintf(out, cap, "%s", base[source]);
     const bool stream = source == 3 || source == 5 || source == 15 || source >= 18,
                labelled =
-                   (stream && source < 19) || source < 6 || source == 7 || (source >= 12 && source < 16);
+                   (stream && source < 18) || source < 6 || source == 7 || (source >= 12 && source < 16);
     bool shuffled = source == 10 || source == 11; /* they are another list in every epoch */
     /* The first is for streams only, the next two for all. */
     static const char *const choices[] = {

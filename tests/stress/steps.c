@@ -102,8 +102,8 @@ static const char *const texts[] = {
     " | shuffle | random_crop 5 | random_rotation 0.1 | random_flip | batch "
     "3",
     "tfrecord scenes.tfrecord | " SCENE_PARSE " | resize 9 9 | cache | shuffle | random_crop 5 | batch 2",
-    STREAM " | shuffle 20 | bucket_by_aspect_ratio 0.5,1 | random_brightness 0.1 | batch 2",
-    STREAM " | repeat 3 | shuffle 90 | random_brightness 0.1 | batch 3",
+    STREAM
+    " | skip 3 | shard 1/2 | filter label!=3 | shuffle 20 | repeat 3 | random_brightness 0.1 | batch 2",
     "synth 100 4 4 | batch 6 | unbatch | batch 2",
     "synth 100 4 4 | shuffle | batch 10 | rebatch 3",
     "synth 100 4 4 | shuffle | batch 2 | skip 1 | take 40 | repeat 2",

@@ -14,7 +14,7 @@ typedef struct shard_facts { /* as they were when the stream was opened */
     int64_t mtime_ns;
 } shard_facts;
 
-struct leat__stream {
+struct leat__shards {
     size_t n_shards;
     leat_stream_callbacks program; /* begin is NULL: files              */
     leat__paths paths;
@@ -27,7 +27,7 @@ struct leat__stream {
     bool begun, last; /* the shard; no other block of it follows */
 };
 
-int leat__stream_detect(const char *path, int *out, leat__file *file, leat_error *err) {
+int leat__shards_detect(const char *path, int *out, leat__file *file, leat_error *err) {
     uint8_t head[32] = {0};
     LEAT_TRY(leat__file_open(file, path, err));
     const size_t n = (size_t)LEAT_MIN(file->size, (uint64_t)sizeof head);
@@ -37,14 +37,14 @@ int leat__stream_detect(const char *path, int *out, leat__file *file, leat_error
     return rc;
 }
 
-int leat__stream_wanted(const char *const *patterns, int n, leat_error *err) {
+int leat__shards_wanted(const char *const *patterns, int n, leat_error *err) {
     leat__paths paths;
     LEAT_TRY(leat__glob(&paths, patterns, n, err));
     int rc = 0;
     for (size_t i = 0; i < paths.n && rc == 0; i++) {
         leat__file file;
         int compression;
-        rc = leat__stream_detect(paths.path[i], &compression, &file, err);
+        rc = leat__shards_detect(paths.path[i], &compression, &file, err);
         if (rc < 0) break;
         leat__file_close(&file);
         rc = compression != LEAT_COMPRESSION_NONE;
@@ -53,19 +53,19 @@ int leat__stream_wanted(const char *const *patterns, int n, leat_error *err) {
     return rc;
 }
 
-size_t leat__stream_shards(const leat__stream *s) {
+size_t leat__shards_count(const leat__shards *s) {
     return s->n_shards;
 }
 
-const leat_stream_callbacks *leat__stream_program(const leat__stream *s) {
+const leat_stream_callbacks *leat__shards_program(const leat__shards *s) {
     return s->program.begin ? &s->program : NULL;
 }
 
-const char *leat__stream_path(const leat__stream *s, size_t shard) {
+const char *leat__shards_path(const leat__shards *s, size_t shard) {
     return s->paths.path[shard];
 }
 
-int leat__stream_check(const leat__stream *s, size_t shard, const leat__file *file, leat_error *err) {
+int leat__shards_check(const leat__shards *s, size_t shard, const leat__file *file, leat_error *err) {
     const shard_facts *facts = &s->facts[shard];
     char name[400];
     if (file->size == facts->size && file->mtime_ns == facts->mtime_ns) return 0;
@@ -73,7 +73,7 @@ int leat__stream_check(const leat__stream *s, size_t shard, const leat__file *fi
                       leat__printable(name, sizeof name, s->paths.path[shard], strlen(s->paths.path[shard])));
 }
 
-void leat__stream_describe(const leat__stream *s, size_t shard, uint64_t record, char *text, size_t cap) {
+void leat__shards_describe(const leat__shards *s, size_t shard, uint64_t record, char *text, size_t cap) {
     char name[400];
     if (s->program.begin && s->n_shards == 1) snprintf(text, cap, "stream: record %" PRIu64, record);
     else if (s->program.begin) snprintf(text, cap, "stream: shard %zu: record %" PRIu64, shard, record);
@@ -85,7 +85,7 @@ void leat__stream_describe(const leat__stream *s, size_t shard, uint64_t record,
 /* ------------------------------------------------------------------------------------ record by record */
 
 /* Makes the next block: 0; 1 if there is none. */
-static int next_block(leat__stream *s, leat_error *err) {
+static int next_block(leat__shards *s, leat_error *err) {
     for (;;) {
         if (s->last) s->shard++, s->begun = s->last = false;
         if (s->shard >= s->n_shards) return 1;
@@ -102,7 +102,7 @@ static int next_block(leat__stream *s, leat_error *err) {
     }
 }
 
-int leat__stream_next(leat__stream *s, leat__buf *buf, leat_error *err) {
+int leat__shards_next(leat__shards *s, leat__buf *buf, leat_error *err) {
     if (s->next >= s->block.n) {
         const int rc = next_block(s, err);
         if (rc != 0) return rc;
@@ -120,23 +120,23 @@ int leat__stream_next(leat__stream *s, leat__buf *buf, leat_error *err) {
     return 0;
 }
 
-void leat__stream_where(const leat__stream *s, size_t *shard, uint64_t *record) {
+void leat__shards_where(const leat__shards *s, size_t *shard, uint64_t *record) {
     const leat__block_record *last = leat__block_at(&s->block, s->next - 1);
     *shard = last->shard;
     *record = last->record;
 }
 
-void leat__stream_rewind(leat__stream *s) {
+void leat__shards_rewind(leat__shards *s) {
     s->shard = s->next = s->block.n = 0;
     s->begun = s->last = false;
 }
 
-uint64_t leat__stream_bytes_read(const leat__stream *s) {
+uint64_t leat__shards_bytes_read(const leat__shards *s) {
     return s->reader ? leat__shard_bytes_read(s->reader) : 0;
 }
 
-void leat__stream_free(leat__stream **handle) {
-    leat__stream *s = *handle;
+void leat__shards_free(leat__shards **handle) {
+    leat__shards *s = *handle;
     if (!s) return;
     leat__shard_reader_free(&s->reader);
     leat__block_free(&s->block);
@@ -152,7 +152,7 @@ void leat__stream_free(leat__stream **handle) {
 
 typedef struct stream_source {
     leat__source base;
-    const leat__stream *stream;
+    const leat__shards *stream;
 } stream_source;
 
 static void describe(const leat__source *source, uint64_t sample, char *text, size_t cap) {
@@ -174,7 +174,7 @@ static int gather(const leat__source *source, leat__reader *reader, int leaf, co
 static void describe_pieces(const leat__source *source, int leaf, const leat__piece *piece, int n, char *text,
                             size_t cap) {
     (void)leaf, (void)n;
-    leat__stream_describe(((const stream_source *)source)->stream, piece->shard, piece->number, text, cap);
+    leat__shards_describe(((const stream_source *)source)->stream, piece->shard, piece->number, text, cap);
 }
 
 static uint64_t parts_of_pieces(const leat__source *source, int leaf, const leat__piece *piece, int n) {
@@ -183,7 +183,7 @@ static uint64_t parts_of_pieces(const leat__source *source, int leaf, const leat
 }
 
 static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
-    const leat__stream *s = ((const stream_source *)source)->stream;
+    const leat__shards *s = ((const stream_source *)source)->stream;
     (void)n_threads;
     *out = s->program.identity;
     if (s->program.begin && !*out) return leat__fail_no_identity("stream", err);
@@ -200,9 +200,9 @@ static const leat__source_class stream_class = {.name = "tfrecord stream",
                                                 .parts_of_pieces = parts_of_pieces};
 
 /* An empty stream and its source. */
-static int new_stream(leat__stream **out, leat__source **source, leat_error *err) {
+static int new_stream(leat__shards **out, leat__source **source, leat_error *err) {
     const int64_t any = -1;
-    leat__stream *s = *out = leat__alloc(LEAT_MEM_WINDOW, sizeof *s);
+    leat__shards *s = *out = leat__alloc(LEAT_MEM_WINDOW, sizeof *s);
     stream_source *self = leat__alloc(LEAT_MEM_PLAN, sizeof *self);
     leat__source *base = *source = self ? &self->base : NULL;
     if (!s || !base) {
@@ -221,7 +221,7 @@ static int new_stream(leat__stream **out, leat__source **source, leat_error *err
 }
 
 /* What the files are now. */
-static int look_at_files(leat__stream *s, leat__source *base, leat_error *err) {
+static int look_at_files(leat__shards *s, leat__source *base, leat_error *err) {
     s->facts = leat__alloc(LEAT_MEM_WINDOW, s->paths.n * sizeof *s->facts);
     if (!s->facts) return leat__fail_memory(err, s->paths.n * sizeof *s->facts, "a stream");
     for (size_t i = 0; i < s->paths.n; i++) {
@@ -235,15 +235,15 @@ static int look_at_files(leat__stream *s, leat__source *base, leat_error *err) {
     return 0;
 }
 
-int leat__stream_open(leat__stream **out, leat__source **source, const char *const *patterns, int n,
+int leat__shards_open(leat__shards **out, leat__source **source, const char *const *patterns, int n,
                       leat_error *err) {
     LEAT_TRY(new_stream(out, source, err));
-    leat__stream *s = *out;
+    leat__shards *s = *out;
     leat__source *base = *source;
     int rc = leat__glob(&s->paths, patterns, n, err);
     if (rc == 0) rc = look_at_files(s, base, err);
     if (rc < 0) {
-        leat__stream_free(out);
+        leat__shards_free(out);
         leat__source_free(source);
         return rc;
     }
@@ -252,7 +252,7 @@ int leat__stream_open(leat__stream **out, leat__source **source, const char *con
     return 0;
 }
 
-int leat__stream_open_program(leat__stream **out, leat__source **source, const leat_stream_callbacks *given,
+int leat__shards_open_program(leat__shards **out, leat__source **source, const leat_stream_callbacks *given,
                               leat_error *err) {
     const uint64_t facts[] = {given->identity, given->n_shards};
     *out = NULL;
