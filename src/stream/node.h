@@ -288,7 +288,7 @@ void leat__window_empty(leat__node *node);
 /* The window has no room for another record. */
 bool leat__window_full(const leat__node *node);
 
-/* records.c */
+/* kept.c */
 
 typedef struct leat__record { /* a piece of a sample */
     leat__piece piece;

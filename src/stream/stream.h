@@ -61,7 +61,7 @@ void leat__stream_describe(leat__stream *stream, uint64_t number, char *text, si
 /* Bytes read and reader threads. */
 void leat__stream_stats(leat__stream *stream, leat_stats *stats);
 
-/* records.c: room for n samples. */
+/* kept.c: room for n samples. */
 leat__records *leat__records_new(const leat__plan *plan, int n);
 void leat__records_free(leat__records **records);
 /* Number of sample i, and where it lies for leat__run_sample; fails if its record is lost. */
