@@ -109,22 +109,8 @@ def pair(what: str, result: dict, wanted: str, ceiling: str) -> None:
         f"**{result['ratio']:.2f}**", wanted)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--photos", type=Path, help="a folder of pictures, one sub-folder a class")
-    parser.add_argument("--seconds", type=float, default=5, help="for each pipeline, and as long for its ceiling")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build/bench", help="where data is kept")
-    parser.add_argument("--leat", default=os.environ.get("LEAT", str(ROOT / "build/release/cli/leat")))
-    options = parser.parse_args()
-    if not Path(options.leat).exists():
-        sys.exit(f"ratios: there is no {options.leat}: run make first")
-    if options.photos and not options.photos.is_dir():
-        sys.exit(f"ratios: there is no folder {options.photos}")
-    folder = options.folder
-    if options.photos:  # other pictures, other data
-        folder = options.folder = folder / ("of-" + str(options.photos.resolve()).strip("/").replace("/", "-"))
-    folder.mkdir(parents=True, exist_ok=True)
-
+def workloads(options: argparse.Namespace, folder: Path) -> tuple[list, Path]:
+    """Makes the data. Gives (what, text, what is asked for, the ceiling) of each pipeline, and a folder of 10,000 pictures."""
     photos = options.photos or once(folder / "photos", lambda: leat(
         options, "synth", str(folder / "photos"), "--images", "1000", "--classes", "10", "--seed", "1"))
     some = once(folder / "some", lambda: spread(photos, folder / "some", 1000))
@@ -152,6 +138,26 @@ def main() -> int:
         ("raw 32x32x3 records to f32, batch 128", f"tfrecord '{raw32}/*.tfrecord' | {RAW.format(32)} | batch 128",
          "at least 0.60", "memcpy"),
     ]
+    return lines, many
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--photos", type=Path, help="a folder of pictures, one sub-folder a class")
+    parser.add_argument("--seconds", type=float, default=5, help="for each pipeline, and as long for its ceiling")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/bench", help="where data is kept")
+    parser.add_argument("--leat", default=os.environ.get("LEAT", str(ROOT / "build/release/cli/leat")))
+    options = parser.parse_args()
+    if not Path(options.leat).exists():
+        sys.exit(f"ratios: there is no {options.leat}: run make first")
+    if options.photos and not options.photos.is_dir():
+        sys.exit(f"ratios: there is no folder {options.photos}")
+    folder = options.folder
+    if options.photos:  # other pictures, other data
+        folder = options.folder = folder / ("of-" + str(options.photos.resolve()).strip("/").replace("/", "-"))
+    folder.mkdir(parents=True, exist_ok=True)
+
+    lines, many = workloads(options, folder)
     print(f"{machine()}; {options.photos.name if options.photos else 'leat synth'} pictures; "
           f"{options.seconds:g} s for each pipeline and each ceiling\n")
     row("pipeline", "threads", "leat", "ceiling on the same data", "ratio", "wanted")

@@ -27,10 +27,19 @@
 typedef struct block_head {
     size_t bytes;
     leat__mem_kind kind;
+    leat__account *account; /* NULL = none */
 } LEAT_ALIGNED(LEAT_CACHE_LINE) block_head;
 
+struct leat__account {
+    atomic_uint_least64_t bytes;
+    atomic_uint_least64_t refs; /* blocks, and one until it is closed */
+};
+
+static _Thread_local leat__account *current;
+
+/* Tests only: leaks, and allocations that fail. */
 static atomic_uint_least64_t held[LEAT_MEM_KINDS];
-static atomic_uint_least64_t n_allocs; /* tests: counts up to fail_at */
+static atomic_uint_least64_t n_allocs; /* counts up to fail_at */
 static atomic_uint_least64_t fail_at;
 
 uint64_t leat__mem_fail_at(uint64_t n) {
@@ -43,6 +52,50 @@ uint64_t leat__mem_held(leat__mem_kind kind) {
     return atomic_load(&held[kind]);
 }
 
+/* ----------------------------------------------------------------------------------------- accounts */
+
+leat__account *leat__account_new(void) {
+    leat__account *account = calloc(1, sizeof *account);
+    if (account) atomic_store(&account->refs, 1);
+    return account;
+}
+
+static void drop_account(leat__account *account) {
+    if (account && atomic_fetch_sub(&account->refs, 1) == 1) free(account);
+}
+
+void leat__account_close(leat__account **account) {
+    drop_account(*account);
+    *account = NULL;
+}
+
+uint64_t leat__account_bytes(const leat__account *account) {
+    return account ? atomic_load(&account->bytes) : 0;
+}
+
+leat__account *leat__account_use(leat__account *account) {
+    leat__account *before = current;
+    current = account;
+    return before;
+}
+
+static void count(block_head *head, leat__mem_kind kind, size_t bytes) {
+    *head = (block_head){.bytes = bytes, .kind = kind, .account = current};
+    atomic_fetch_add(&held[kind], bytes);
+    if (!current) return;
+    atomic_fetch_add(&current->bytes, bytes);
+    atomic_fetch_add(&current->refs, 1);
+}
+
+static void uncount(const block_head *head) {
+    atomic_fetch_sub(&held[head->kind], head->bytes);
+    if (!head->account) return;
+    atomic_fetch_sub(&head->account->bytes, head->bytes);
+    drop_account(head->account);
+}
+
+/* ------------------------------------------------------------------------------------------- blocks */
+
 static void *alloc_raw(leat__mem_kind kind, size_t bytes, bool zeroed) {
     size_t total;
     if (!leat__add_size(bytes, sizeof(block_head) + LEAT_MEM_PAD + LEAT_CACHE_LINE, &total)) return NULL;
@@ -52,9 +105,7 @@ static void *alloc_raw(leat__mem_kind kind, size_t bytes, bool zeroed) {
     if (!head) return NULL;
     if (zeroed) memset(head, 0, total);
     else memset((uint8_t *)(head + 1) + bytes, 0, total - sizeof *head - bytes);
-    head->bytes = bytes;
-    head->kind = kind;
-    atomic_fetch_add(&held[kind], bytes);
+    count(head, kind, bytes);
     return head + 1;
 }
 
@@ -65,28 +116,33 @@ void *leat__alloc(leat__mem_kind kind, size_t bytes) {
 void leat__free(void *block) {
     if (!block) return;
     block_head *head = (block_head *)block - 1;
-    atomic_fetch_sub(&held[head->kind], head->bytes);
+    uncount(head);
     free(head);
 }
 
-/* Kernels may read past the end here too. */
+enum { PAGE = 4096 };
+
+/* A page in front has the head; kernels may read past the end here too. */
 static size_t page_bytes(size_t bytes) {
-    return LEAT_ALIGN_UP(bytes + LEAT_MEM_PAD, (size_t)4096);
+    return PAGE + LEAT_ALIGN_UP(bytes + LEAT_MEM_PAD, (size_t)PAGE);
 }
 
 void *leat__alloc_pages(size_t bytes) {
     if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
-    void *block = mmap(NULL, page_bytes(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED) return NULL;
-    madvise(block, page_bytes(bytes), MADV_HUGEPAGE);
-    atomic_fetch_add(&held[LEAT_MEM_SLOT], bytes);
-    return block;
+    uint8_t *pages =
+        mmap(NULL, page_bytes(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return NULL;
+    madvise(pages, page_bytes(bytes), MADV_HUGEPAGE);
+    count((block_head *)(void *)pages, LEAT_MEM_SLOT, bytes);
+    return pages + PAGE;
 }
 
-void leat__free_pages(void *block, size_t bytes) {
+void leat__free_pages(void *block) {
     if (!block) return;
-    munmap(block, page_bytes(bytes));
-    atomic_fetch_sub(&held[LEAT_MEM_SLOT], bytes);
+    uint8_t *pages = (uint8_t *)block - PAGE;
+    const block_head *head = (const block_head *)(void *)pages;
+    uncount(head);
+    munmap(pages, page_bytes(head->bytes));
 }
 
 char *leat__strdup(leat__mem_kind kind, const char *text) {

@@ -27,16 +27,25 @@ typedef enum leat__mem_kind {
 void *leat__alloc(leat__mem_kind kind, size_t bytes);
 /* NULL is fine. */
 void leat__free(void *block);
-/* Bytes now held, by kind, over the whole process. */
+/* Tests only: bytes now held, by kind, over the whole process. */
 uint64_t leat__mem_held(leat__mem_kind kind);
 /* Tests only: the n-th allocation from now fails (1 = the next), 0 = none. Returns allocations since the
  * last call. */
 uint64_t leat__mem_fail_at(uint64_t n);
 
+/* An account counts what belongs together, such as the memory of one pipeline. A block is counted there until it is freed, by
+ * whichever thread; a closed account goes with its last block. */
+typedef struct leat__account leat__account;
+leat__account *leat__account_new(void); /* NULL without memory */
+void leat__account_close(leat__account **account);
+uint64_t leat__account_bytes(const leat__account *account);
+/* What this thread, and threads that it starts, allocate from now on is counted there; NULL = nowhere. The one before. */
+leat__account *leat__account_use(leat__account *account);
+
 /* Whole pages, page-aligned, huge ones where the system gives them; zeroed, and not resident before they are touched. For
  * the memory of batches. */
 void *leat__alloc_pages(size_t bytes);
-void leat__free_pages(void *block, size_t bytes);
+void leat__free_pages(void *block);
 
 char *leat__strdup(leat__mem_kind kind, const char *text);
 

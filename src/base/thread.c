@@ -32,15 +32,36 @@ bool leat__cond_wait_for(leat__cond *cond, leat__mutex *mutex, uint64_t ns) {
     return pthread_cond_timedwait(cond, mutex, &until) != ETIMEDOUT;
 }
 
+typedef struct start { /* what a new thread needs to know */
+    void *(*run)(void *);
+    void *argument;
+    leat__account *account;
+} start;
+
+static void *begin(void *argument) {
+    const start s = *(start *)argument;
+    leat__free(argument);
+    leat__account_use(s.account);
+    return s.run(s.argument);
+}
+
 int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
                        leat_error *err) {
+    leat__account *account = leat__account_use(NULL);
+    start *s = leat__alloc(LEAT_MEM_PLAN, sizeof *s);
+    leat__account_use(account);
+    if (!s) return leat__fail_memory(err, sizeof *s, "a thread");
+    *s = (start){run, argument, account};
     /* Signals belong to the program: its handlers must never run on one of our threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(thread, NULL, run, argument);
+    const int rc = pthread_create(thread, NULL, begin, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc) return leat__fail_sys(err, LEAT_ERR_THREAD, rc, "cannot start thread %s", name);
+    if (rc) {
+        leat__free(s);
+        return leat__fail_sys(err, LEAT_ERR_THREAD, rc, "cannot start thread %s", name);
+    }
     pthread_setname_np(*thread, name);
     return 0;
 }

@@ -49,6 +49,6 @@ bool leat__memory_put(leat__cache *cache, uint64_t sample, const leat__bundle_pa
 void leat__memory_free(leat__cache *cache) {
     leat__buf *segments = &cache->memory.segments;
     const segment *s = (const segment *)segments->data;
-    for (size_t i = 0; i < segments->size / sizeof *s; i++) leat__free_pages(s[i].memory, s[i].bytes);
+    for (size_t i = 0; i < segments->size / sizeof *s; i++) leat__free_pages(s[i].memory);
     leat__buf_free(segments);
 }

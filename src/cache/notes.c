@@ -155,7 +155,7 @@ int leat__notes_open(leat__notes **out, const leat__notes_options *options, leat
     notes->slot = leat__alloc_pages(notes->slot_bytes);
     int rc = leat__mutex_init(&notes->mutex, err);
     if (rc < 0) {
-        if (notes->slot) leat__free_pages((void *)notes->slot, notes->slot_bytes);
+        if (notes->slot) leat__free_pages((void *)notes->slot);
         leat__free(notes);
         return rc;
     }
@@ -173,10 +173,10 @@ void leat__notes_close(leat__notes **handle) {
     *handle = NULL;
     if (!notes) return;
     const segment *s = (const segment *)notes->segments.data;
-    for (size_t i = 0; i < notes->segments.size / sizeof *s; i++) leat__free_pages(s[i].memory, s[i].bytes);
+    for (size_t i = 0; i < notes->segments.size / sizeof *s; i++) leat__free_pages(s[i].memory);
     leat__buf_free(&notes->segments);
     leat__buf_free(&notes->loaded);
-    if (notes->slot) leat__free_pages((void *)notes->slot, notes->slot_bytes);
+    if (notes->slot) leat__free_pages((void *)notes->slot);
     pthread_mutex_destroy(&notes->mutex);
     leat__free(notes->name);
     leat__free(notes->cache_dir);

@@ -99,7 +99,7 @@ void leat__ahead_free(leat__ahead **handle) {
     if (!a) return;
     for (int i = 0; i < LEAT_READING_MAX; i++)
         if (a->helper[i].ahead) leat__reader_free(a->feed->plan.source, &a->helper[i].reader);
-    if (a->bytes) leat__free_pages(a->bytes, a->cap);
+    if (a->bytes) leat__free_pages(a->bytes);
     leat__free(a->values);
     leat__free(a->cell);
     pthread_cond_destroy(&a->room);

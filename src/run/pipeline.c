@@ -52,6 +52,7 @@ static void free_pipeline(leat_pipeline *feed) {
     leat__free(feed->worker);
     leat__free(feed->bad);
     pthread_mutex_destroy(&feed->large);
+    leat__account_close(&feed->account);
     leat__free(feed);
 }
 
@@ -102,13 +103,20 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
 int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
                         leat_error *err) {
     *out = NULL;
-    leat_pipeline *feed = leat__alloc(LEAT_MEM_PLAN, sizeof *feed);
-    if (!feed) return leat__fail_memory(err, sizeof *feed, "a pipeline");
+    leat__account *account = leat__account_new(), *before = leat__account_use(account);
+    leat_pipeline *feed = account ? leat__alloc(LEAT_MEM_PLAN, sizeof *feed) : NULL;
+    if (!feed) {
+        leat__account_use(before);
+        leat__account_close(&account);
+        return leat__fail_memory(err, sizeof *feed, "a pipeline");
+    }
+    feed->account = account;
     feed->opened_ns = leat__now_ns();
     feed->owner = getpid();
     if (config) feed->config = *config;
     int rc = leat__mutex_init(&feed->large, err);
     if (rc == 0) rc = open_parts(feed, spec, err);
+    leat__account_use(before);
     if (rc < 0) {
         if (!feed->ring || leat__sched_stop(feed)) free_pipeline(feed);
         return rc;
@@ -323,10 +331,12 @@ int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err)
     *batch = (leat_batch){0};
     if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
     const uint64_t began = leat__now_ns();
+    leat__account *before = leat__account_use(feed->account);
     leat__lock(&feed->ring->mutex);
     const int rc = next_locked(feed, batch, err);
     feed->wait_ns += leat__now_ns() - began;
     leat__unlock(&feed->ring->mutex);
+    leat__account_use(before);
     return rc;
 }
 
@@ -339,7 +349,7 @@ void leat__pipeline_cancel(leat_pipeline *feed) {
 
 void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out) {
     *out = (leat_stats){.n_threads = feed->n_workers, .memory_max_bytes = feed->plan.budget};
-    for (int i = 0; i < LEAT_MEM_KINDS; i++) out->memory_bytes += leat__mem_held(i);
+    out->memory_bytes = leat__account_bytes(feed->account);
     if (feed->plan.cache) out->cache_bytes = leat__cache_bytes(feed->plan.cache);
     const bool locked = leat__pipeline_lock(feed);
     out->samples = feed->samples;

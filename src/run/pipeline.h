@@ -39,6 +39,7 @@ typedef struct leat__task { /* a run of places in one slot */
 
 struct leat_pipeline {
     leat_config config;
+    leat__account *account; /* of all its memory */
     leat__plan plan;
     leat__ring *ring;                   /* its mutex guards what follows                     */
     leat__stream *stream;               /* NULL for indexed sources                          */

@@ -10,7 +10,7 @@ static void slot_free(leat__slot *slot) {
     leat__ring *ring = slot->ring;
     /* What the caller allocated is the caller's to free; without a function for it, it stays. */
     if (ring->alloc && ring->free) ring->free(ring->user, slot->memory, ring->slot_bytes);
-    else if (!ring->alloc) leat__free_pages(slot->memory, ring->slot_bytes);
+    else if (!ring->alloc) leat__free_pages(slot->memory);
     for (int i = 0; i < ring->n_outputs && slot->count; i++) leat__free(slot->count[i]);
     for (int i = 0; i < ring->n_outputs && slot->offsets; i++) leat__free(slot->offsets[i]);
     leat__free(slot->count);

@@ -74,15 +74,9 @@ static int check_place(const leat__slot *slot, int place, leat_error *err) {
     return leat__fail(err, LEAT_ERR_NOT_FOUND, "the sample was left out");
 }
 
-int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
-                          leat_error *err) {
+static int single_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+                         leat_error *err) {
     leat__ring *ring = feed->ring;
-    *batch = (leat_batch){0};
-    if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
-    if (feed->plan.stream)
-        return leat__fail(err, LEAT_ERR_UNSUPPORTED,
-                          "a sample of a stream such as compressed files cannot be had by itself: it is read "
-                          "from its beginning");
     LEAT_TRY(begin(feed, err));
     leat__lock(&ring->mutex);
     const uint64_t length = leat__order_length(&feed->plan.order);
@@ -116,4 +110,18 @@ int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position
                           .step = slot->begin.step,
                           .lease = slot};
     return 0;
+}
+
+int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+                          leat_error *err) {
+    *batch = (leat_batch){0};
+    if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
+    if (feed->plan.stream)
+        return leat__fail(err, LEAT_ERR_UNSUPPORTED,
+                          "a sample of a stream such as compressed files cannot be had by itself: it is read "
+                          "from its beginning");
+    leat__account *before = leat__account_use(feed->account);
+    const int rc = single_sample(feed, epoch, position, batch, err);
+    leat__account_use(before);
+    return rc;
 }

@@ -383,8 +383,8 @@ int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_
     describe(&roof, out->what, sizeof out->what);
     leat__buf_free(&roof.bytes);
     leat__buf_free(&roof.images);
-    leat__free_pages(roof.from, roof.from_bytes);
-    leat__free_pages(roof.ring, roof.ring_bytes);
+    leat__free_pages(roof.from);
+    leat__free_pages(roof.ring);
     leat__plan_free(plan);
     leat__free(plan);
     return rc;

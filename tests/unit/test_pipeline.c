@@ -346,6 +346,31 @@ static void pool_free(void *user, void *memory, size_t bytes) {
     free(memory);
 }
 
+static void read_to_end(leat_pipeline *feed) {
+    leat_batch batch;
+    while (leat_pipeline_next(feed, &batch, NULL) == 0) leat_batch_release(&batch);
+}
+
+/* memory_bytes is one pipeline's, whatever else the process holds; what its threads take is counted too. */
+static void test_memory_is_its_own(void **state) {
+    (void)state;
+    leat_pipeline *small = open_spec(spec_of("synth 64 16 16 | batch 4"), &(leat_config){.n_threads = 2});
+    leat_stats before, after, large_stats;
+    read_to_end(small);
+    leat_pipeline_stats(small, &before);
+    assert_true(before.memory_bytes > 0);
+    leat_pipeline *large = open_spec(spec_of("synth 64 256 256 | batch 16"), &(leat_config){.n_threads = 2});
+    read_to_end(large);
+    leat_pipeline_stats(small, &after);
+    leat_pipeline_stats(large, &large_stats);
+    assert_int_equal(after.memory_bytes, before.memory_bytes);
+    assert_true(large_stats.memory_bytes > before.memory_bytes + (3u << 20));
+    leat_pipeline_close(&large);
+    leat_pipeline_stats(small, &after);
+    assert_int_equal(after.memory_bytes, before.memory_bytes);
+    leat_pipeline_close(&small);
+}
+
 static void test_memory_of_the_caller(void **state) {
     (void)state;
     pool p = {0};
@@ -484,6 +509,7 @@ int main(void) {
         cmocka_unit_test(test_leases_outlive),
         cmocka_unit_test(test_all_held),
         cmocka_unit_test(test_waiting_stops),
+        cmocka_unit_test(test_memory_is_its_own),
         cmocka_unit_test(test_memory_of_the_caller),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_progress_cancels),

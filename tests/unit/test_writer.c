@@ -160,7 +160,7 @@ static void too_large(void **state) {
     const int rc = leat_writer_add(writer, &(leat_feature){"a", LEAT_DTYPE_BYTES, n, zeros}, 1, &err);
     assert_true(rc == LEAT_ERR_LIMIT || rc == LEAT_ERR_MEMORY);
     leat_writer_abort(&writer);
-    leat__free_pages(zeros, n);
+    leat__free_pages(zeros);
     assert_int_equal(entries(), 0);
 }
 

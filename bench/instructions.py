@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the instructions that a sample takes in the pipelines of bench/ratios.py, with callgrind.
+
+    bench/instructions.py [--photos DIR] [--samples 256] [--folder build/bench] LEAT [LEAT ...]
+
+Counts do not depend on what else the machine does, so they show a change of one per cent that times would hide. With two
+programs, such as those of two commits, the last column is the second over the first. What a program does before its first
+batch is measured by itself and taken off.
+"""
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import ratios
+
+
+def count(leat: str, spec: str, cache: Path, batches: int) -> int:
+    """Instructions of a run of so many batches, on one thread."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", leat, "run", spec, "--synchronous",
+             "--quiet", "--epochs", "-1", "--memory", "1GiB", "--cache-dir", str(cache), "--batches", str(batches)],
+            capture_output=True, text=True)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not found:
+        sys.exit(f"instructions: {leat}: {done.stderr[-400:]}")
+    return int(found[1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--photos", type=Path, help="a folder of pictures, one sub-folder a class")
+    parser.add_argument("--samples", type=int, default=256)
+    parser.add_argument("--folder", type=Path, default=ratios.ROOT / "build/bench", help="where data is kept")
+    parser.add_argument("leats", metavar="LEAT", nargs="+")
+    options = parser.parse_args()
+    options.leat = options.leats[0]
+    options.folder.mkdir(parents=True, exist_ok=True)
+    lines, _ = ratios.workloads(options, options.folder)
+    ratios.row("instructions a sample", *options.leats, "last / first")
+    print("|---" * (len(options.leats) + 2) + "|")
+    for what, spec, _, _ in lines:
+        batch = int(spec.split("batch ")[1].split()[0])
+        batches = max(options.samples // batch, 2)
+        each = []
+        for number, leat in enumerate(options.leats):
+            cache = options.folder / f"instructions-{number}"
+            # An epoch leaves indexes and positions behind, so that all counted runs find the same ones.
+            subprocess.run([leat, "run", spec, "--quiet", "--cache-dir", str(cache)], check=True)
+            counts = [count(leat, spec, cache, n) for n in (batches, 2 * batches)]
+            each.append((counts[1] - counts[0]) / (batches * batch))
+        ratios.row(what, *(f"{n:,.0f}" for n in each), f"{each[-1] / each[0]:.3f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
