@@ -354,7 +354,7 @@ static void read_to_end(leat_pipeline *feed) {
 /* memory_bytes is one pipeline's, whatever else the process holds; what its threads take is counted too. */
 static void test_memory_is_its_own(void **state) {
     (void)state;
-    leat_pipeline *small = open_spec(spec_of("synth 64 16 16 | batch 4"), &(leat_config){.n_threads = 2});
+    leat_pipeline *small = open_spec(spec_of("synth 64 16 16 | batch 4"), &(leat_config){.synchronous = 1});
     leat_stats before, after, large_stats;
     read_to_end(small);
     leat_pipeline_stats(small, &before);
