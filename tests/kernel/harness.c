@@ -11,7 +11,10 @@
 
 static uint64_t seed = 1, state;
 static bool failed;
-static char reason[200];
+static char reason[1000];
+
+enum { ROUNDS = 300 };
+int k_rounds = ROUNDS;
 
 uint64_t k_random(void) {
     state += 0x9e3779b97f4a7c15u;
@@ -145,15 +148,18 @@ bool k_bench_more(k_bench *bench) {
     return true;
 }
 
-/* Cases, and the flag that every instruction set with kernels for them has. */
-static const struct {
-    const k_case *cases;
-    unsigned flags;
-} groups[] = {
-    {k_resample_cases, LEAT_CPU_AVX2}, {k_point_cases, LEAT_CPU_AVX2},  {k_planar_cases, LEAT_CPU_AVX2},
-    {k_line_cases, LEAT_CPU_AVX2},     {k_colour_cases, LEAT_CPU_AVX2}, {k_stats_cases, LEAT_CPU_AVX2},
-    {k_mix_cases, LEAT_CPU_AVX2},      {k_half_cases, LEAT_CPU_AVX2},   {k_warp_cases, LEAT_CPU_AVX2},
-    {k_crc32c_cases, LEAT_CPU_SSE42},  {k_jpeg_cases, LEAT_CPU_AVX2},
+static void init_image(void *table, unsigned flags) {
+    leat__image_dsp_init(table, flags);
+}
+static const k_table image_table = {"image", sizeof(leat__image_dsp), init_image};
+
+static const k_group groups[] = {
+    {k_resample_cases, LEAT_CPU_AVX2, &image_table}, {k_point_cases, LEAT_CPU_AVX2, &image_table},
+    {k_planar_cases, LEAT_CPU_AVX2, &image_table},   {k_line_cases, LEAT_CPU_AVX2, &image_table},
+    {k_colour_cases, LEAT_CPU_AVX2, &image_table},   {k_stats_cases, LEAT_CPU_AVX2, &image_table},
+    {k_mix_cases, LEAT_CPU_AVX2, &image_table},      {k_half_cases, LEAT_CPU_AVX2, &image_table},
+    {k_warp_cases, LEAT_CPU_AVX2, &image_table},     {k_crc32c_cases, LEAT_CPU_SSE42, &k_crc32c_table},
+    {k_jpeg_cases, LEAT_CPU_AVX2, &k_jpeg_table},
 };
 
 static bool has_kernels(const k_isa *isa, size_t group) {
@@ -187,29 +193,60 @@ static int run_bench(const k_isa *isas, size_t n_isas, const char *only) {
     return 0;
 }
 
+bool k_run_case(const k_case *c, unsigned flags, int rounds) {
+    leat__image_dsp plain, isa;
+    leat__image_dsp_init(&plain, 0);
+    leat__image_dsp_init(&isa, flags);
+    k_replace(&isa, sizeof isa);
+    failed = false;
+    state = seed;
+    isa_flags = flags;
+    k_rounds = rounds;
+    c->check(&plain, &isa, c->arg);
+    return !failed;
+}
+
+static int n_cases, n_failed;
+
+static void report(const char *name, const char *isa) {
+    printf("%sok %d - %s_%s\n", failed ? "not " : "", ++n_cases, name, isa);
+    if (failed) printf("# %s; seed %" PRIu64 "\n", reason, seed);
+    fflush(stdout);
+    n_failed += failed;
+}
+
+/* The groups that begin a table: tables are checked for completeness once. */
+static bool begins_table(size_t group) {
+    return group == 0 || groups[group].table != groups[group - 1].table;
+}
+
 static int run_checks(const k_isa *isas, size_t n_isas) {
-    int n = 0, i = 0, n_failed = 0;
+    int n = 0;
     for (size_t g = 0; g < LEAT_COUNT(groups); g++)
-        for (const k_case *c = groups[g].cases; c->name; c++)
-            for (size_t k = 1; k < n_isas; k++) n += has_kernels(&isas[k], g);
+        for (size_t k = 1; k < n_isas; k++) {
+            if (!has_kernels(&isas[k], g)) continue;
+            n += begins_table(g);
+            for (const k_case *c = groups[g].cases; c->name; c++) n++;
+        }
     if (n == 0) {
         printf("1..0 # SKIP this machine has plain C only\n");
         return 0;
     }
     printf("1..%d\n", n);
     for (size_t g = 0; g < LEAT_COUNT(groups); g++)
-        for (const k_case *c = groups[g].cases; c->name; c++)
-            for (size_t k = 1; k < n_isas; k++) {
-                if (!has_kernels(&isas[k], g)) continue;
-                failed = false;
-                state = seed;
-                isa_flags = isas[k].flags;
-                c->check(&isas[0].dsp, &isas[k].dsp, c->arg);
-                printf("%sok %d - %s_%s\n", failed ? "not " : "", ++i, c->name, isas[k].name);
-                if (failed) printf("# %s; seed %" PRIu64 "\n", reason, seed);
-                fflush(stdout);
-                n_failed += failed;
+        for (size_t k = 1; k < n_isas; k++) {
+            if (!has_kernels(&isas[k], g)) continue;
+            for (const k_case *c = groups[g].cases; c->name; c++) {
+                k_run_case(c, isas[k].flags, ROUNDS);
+                report(c->name, isas[k].name);
             }
+            if (!begins_table(g)) continue;
+            failed = !k_complete(groups, LEAT_COUNT(groups), groups[g].table, isas[k].flags, reason,
+                                 sizeof reason);
+            char name[40];
+            snprintf(name, sizeof name, "complete_%s", groups[g].table->name);
+            report(name, isas[k].name);
+        }
     return n_failed != 0;
 }
 

@@ -8,8 +8,9 @@
 
 #include "image/dsp.h"
 
-#define K_ROUNDS 300 /* random cases of one kernel */
-#define K_GUARD 128  /* bytes before and after an output */
+#define K_ROUNDS k_rounds /* random cases of one kernel */
+#define K_GUARD 128       /* bytes before and after an output */
+extern int k_rounds;
 
 typedef struct k_isa {
     const char *name;
@@ -31,6 +32,20 @@ typedef struct k_case {
     void (*bench)(const leat__image_dsp *isa, int arg, k_bench *bench);
 } k_case;
 
+/* Kernels that are filled in together. The table is memory of as many bytes, with functions at addresses of 8 bytes. */
+typedef struct k_table {
+    const char *name;
+    size_t bytes;
+    void (*init)(void *table, unsigned flags);
+} k_table;
+
+typedef struct k_group { /* cases, and the flag that every instruction set with kernels for them has */
+    const k_case *cases;
+    unsigned flags;
+    const k_table *table;
+} k_group;
+
+extern const k_table k_jpeg_table, k_crc32c_table;
 extern const k_case k_resample_cases[], k_point_cases[], k_planar_cases[], k_line_cases[], k_colour_cases[];
 extern const k_case k_half_cases[];
 extern const k_case k_stats_cases[];
@@ -41,6 +56,14 @@ extern const k_case k_crc32c_cases[];
 
 /* Flags of the instruction set whose turn it is, for kernels that are not in the table of the image room. */
 unsigned k_isa_flags(void);
+
+/* Runs one case with a table of its own; false if it failed. */
+bool k_run_case(const k_case *c, unsigned flags, int rounds);
+/* Whether every kernel of a table has a case that fails when the kernel does nothing; else which have none. */
+bool k_complete(const k_group *groups, size_t n_groups, const k_table *table, unsigned flags, char *reason,
+                size_t cap);
+/* Puts a function that does nothing into the table if one of its kernels is being replaced: after each init. */
+void k_replace(void *table, size_t bytes);
 
 /* kernel --photos. */
 int k_photos(const char *folder, int rounds);

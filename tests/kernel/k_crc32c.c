@@ -5,12 +5,23 @@
 #include "format/crc32c.h"
 #include "kernel/harness.h"
 
-static leat__crc32c_fn *version(void) {
+static void init_table(void *table, unsigned flags) {
+    leat__crc32c_fn *fn = leat__crc32c_extend_c;
 #if defined(__x86_64__)
-    if (k_isa_flags() & LEAT_CPU_VPCLMUL) return leat__crc32c_extend_vpclmul;
-    if (k_isa_flags() & LEAT_CPU_SSE42) return leat__crc32c_extend_sse42;
+    if (flags & LEAT_CPU_VPCLMUL) fn = leat__crc32c_extend_vpclmul;
+    else if (flags & LEAT_CPU_SSE42) fn = leat__crc32c_extend_sse42;
+#else
+    (void)flags;
 #endif
-    return leat__crc32c_extend_c;
+    memcpy(table, &fn, sizeof fn);
+}
+const k_table k_crc32c_table = {"crc32c", sizeof(leat__crc32c_fn *), init_table};
+
+static leat__crc32c_fn *version(void) {
+    leat__crc32c_fn *fn;
+    init_table(&fn, k_isa_flags());
+    k_replace(&fn, sizeof fn);
+    return fn;
 }
 
 /* n bytes, the last of them at the unmapped page or up to a cache line before it, in one to four parts. */

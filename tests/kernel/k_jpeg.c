@@ -10,7 +10,13 @@ enum { BLOCKS = 12 };
 static void tables(leat__jpeg_dsp *c, leat__jpeg_dsp *isa) {
     leat__jpeg_dsp_init(c, 0);
     leat__jpeg_dsp_init(isa, k_isa_flags());
+    k_replace(isa, sizeof *isa);
 }
+
+static void init_table(void *table, unsigned flags) {
+    leat__jpeg_dsp_init(table, flags);
+}
+const k_table k_jpeg_table = {"jpeg", sizeof(leat__jpeg_dsp), init_table};
 
 /* n bytes with room to read on both sides; the pads differ from one call to the next. */
 static uint8_t *padded(int slot, size_t n) {
