@@ -40,7 +40,7 @@ test-frameworks: ## feeds real TensorFlow, Keras, PyTorch and JAX; gets them int
 	@echo "make: testing with real frameworks"
 	@$(PYTHON) tests/run.py --only frameworks $(TESTS)
 
-style: ## the rules of the house: who includes whom, what lives where, formatting
+style: build ## the rules of the house: who includes whom, what lives where, formatting
 	@scripts/install-deps
 	@echo "make: checking the rules of the house"
 	@$(PYTHON) scripts/check_rooms.py

@@ -242,6 +242,14 @@ def check_api() -> None:
         problem("api", "include/leat/leat.h", f"{n} functions; the door stays under {API_MAX}")
 
 
+def missing(*tools: str) -> bool:
+    """A check that could not be done is a problem, not a pass."""
+    lacking = [tool for tool in tools if not shutil.which(tool)]
+    for tool in lacking:
+        problem("tool", "scripts/check_rooms.py", f"{tool} is not here, so not everything was checked (scripts/install-deps)")
+    return bool(lacking)
+
+
 def nm(path: Path, *flags: str) -> set[str]:
     text = subprocess.run(["nm", "--defined-only", *flags, path], capture_output=True, text=True, check=True).stdout
     return {words[2] for words in map(str.split, text.splitlines()) if len(words) == 3 and words[1].isupper()}
@@ -249,18 +257,20 @@ def nm(path: Path, *flags: str) -> set[str]:
 
 def check_symbols() -> None:
     static, shared = ROOT / "build/release/src/libleat.a", ROOT / "build/release/src/libleat.so"
-    if not shutil.which("nm"):
+    if missing("nm"):
         return
-    if static.exists():
-        for symbol in sorted(nm(static, "-g")):
-            if not symbol.startswith("leat_"):
-                problem("symbol", "build/release/src/libleat.a", f"{symbol} is global and not leat_*")
-    if shared.exists() and (ROOT / "src/leat.c").exists():
-        exported, wanted = nm(shared, "-D"), {f for names in declared().values() for f in names}
-        for symbol in sorted(exported - wanted):
-            problem("export", "build/release/src/libleat.so", f"{symbol} is exported, but in no public header")
-        for symbol in sorted(wanted - exported):
-            problem("export", "build/release/src/libleat.so", f"{symbol} is declared, but not exported")
+    for library in (static, shared):
+        if not library.exists():
+            problem("symbol", library.relative_to(ROOT).as_posix(), "is not built: its symbols cannot be checked (make)")
+            return
+    for symbol in sorted(nm(static, "-g")):
+        if not symbol.startswith("leat_"):
+            problem("symbol", "build/release/src/libleat.a", f"{symbol} is global and not leat_*")
+    exported, wanted = nm(shared, "-D"), {f for names in declared().values() for f in names}
+    for symbol in sorted(exported - wanted):
+        problem("export", "build/release/src/libleat.so", f"{symbol} is exported, but in no public header")
+    for symbol in sorted(wanted - exported):
+        problem("export", "build/release/src/libleat.so", f"{symbol} is declared, but not exported")
 
 
 def check_headers(files: list[str]) -> None:
@@ -276,8 +286,7 @@ def check_headers(files: list[str]) -> None:
             # A header of static functions leaves some of them unused.
             jobs.append((name, ["gcc", "-std=gnu11", "-D_GNU_SOURCE", *warn, "-Wno-unused-function", *isa, "-x", "c",
                                 name]))
-    if not (shutil.which("gcc") and shutil.which("g++")):
-        warnings.append("gcc or g++ is not here: headers were not compiled alone")
+    if missing("gcc", "g++"):
         return
 
     def run(job: tuple[str, list[str]]) -> None:
@@ -293,7 +302,7 @@ def check_headers(files: list[str]) -> None:
 def check_format(files: list[str]) -> None:
     tool = shutil.which(f"clang-format-{CLANG_FORMAT}") or shutil.which("clang-format")
     if not tool:
-        warnings.append("clang-format is not here: formatting was not checked (scripts/install-deps test)")
+        missing("clang-format")
         return
     version = subprocess.run([tool, "--version"], capture_output=True, text=True).stdout
     found = re.search(r"version (\d+)", version)

@@ -108,8 +108,8 @@ def test_random_times(tmp_path, args):
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
-    if "asan" in LEAT or not shutil.which("gcc"):
-        pytest.skip("needs gcc, and a command without sanitizers")
+    if "asan" in LEAT:
+        pytest.skip("needs a command without sanitizers")
     folder = tmp_path_factory.mktemp("shim")
     (folder / "shim.c").write_text(SHIM)
     subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-w", "-o", folder / "shim.so", folder / "shim.c", "-ldl"], check=True)

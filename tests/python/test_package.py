@@ -181,11 +181,10 @@ def test_types():
     folder = ROOT / "build/venv-mypy"
     tool = folder / "bin/mypy"
     if not tool.exists():
-        made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True)
-        done = made.returncode == 0 and subprocess.run(
-            [folder / "bin/pip", "install", "-q", "--timeout", "5", "--retries", "1", "mypy"], capture_output=True,
-            text=True)
-        if not done or done.returncode != 0:
+        subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, check=True)
+        done = subprocess.run([folder / "bin/pip", "install", "-q", "--timeout", "5", "--retries", "1", "mypy"],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
             pytest.skip("no package index can be reached: mypy is not here")
     use = ROOT / "tests/python/typed_use.py"
     done = subprocess.run([tool, "--strict", "--python-version", "3.11", "--cache-dir", ROOT / "build/mypy", "-p",

@@ -10,8 +10,6 @@ import leat
 import numpy
 import pytest
 
-pytest.importorskip("cloudpickle", reason="python3-cloudpickle is not installed")
-
 
 class Squares:
     """A map-style dataset."""

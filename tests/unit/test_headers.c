@@ -7,7 +7,7 @@
 
 static char include_dir[4300];
 
-static bool find_headers(void) {
+static void find_headers(void) {
     char here[4000];
     snprintf(here, sizeof here, "%s", __FILE__);
     char *slash = strrchr(here, '/');
@@ -15,13 +15,8 @@ static bool find_headers(void) {
     snprintf(include_dir, sizeof include_dir, "%s/../../include", slash ? here : ".");
     char header[4400];
     snprintf(header, sizeof header, "%s/leat/leat.h", include_dir);
-    return access(header, R_OK) == 0;
-}
-
-static bool have(const char *compiler) {
-    char command[200];
-    snprintf(command, sizeof command, "%s --version >/dev/null 2>&1", compiler);
-    return system(command) == 0;
+    if (access(header, R_OK) != 0)
+        fail_msg("%s is not where it was when this program was built: build it again", header);
 }
 
 static void test_compile(void **state) {
@@ -31,9 +26,12 @@ static void test_compile(void **state) {
         const char *compiler, *language, *standard;
     } ways[] = {{"cc", "c", "c99"},      {"cc", "c", "c11"},      {"clang", "c", "c11"},
                 {"c++", "c++", "c++11"}, {"c++", "c++", "c++17"}, {"clang++", "c++", "c++17"}};
-    if (!find_headers()) return; /* not where they were when this was built */
+    find_headers();
     for (size_t w = 0; w < LEAT_COUNT(ways); w++) {
-        if (!have(ways[w].compiler)) continue;
+        char asked[200];
+        snprintf(asked, sizeof asked, "%s --version >/dev/null 2>&1", ways[w].compiler);
+        if (system(asked) != 0)
+            fail_msg("there is no %s: scripts/install-deps installs it", ways[w].compiler);
         for (size_t h = 0; h < LEAT_COUNT(headers); h++) {
             char source[300], command[6000];
             snprintf(source, sizeof source,
