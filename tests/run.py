@@ -22,7 +22,7 @@ failure. A C test carries its marks in a comment line among its first 30:
     /* leat-test: long no-sanitize no-asan no-tsan timeout=600 */
 
 The last line is `N passed, N failed`, with `, N skipped` if there are any; the exit code is 1 if any failed or
-nothing ran.
+nothing ran. On a terminal a line that changes shows the group, how far it is, what runs now, and the time since the start.
 """
 from __future__ import annotations
 
@@ -33,11 +33,15 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Callable
+
+from progress import Cases, Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -50,7 +54,7 @@ FLAVOURS = {
 }
 SLOWER = {"release": 1, "asan": 4, "tsan": 10}  # how much longer a program may take
 FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 200_000  # inputs for each fuzz target
-PYTEST_SECONDS = 1800
+PYTEST_SECONDS = BUILD_SECONDS = 1800
 
 
 def tool(name: str) -> str:
@@ -69,8 +73,10 @@ ENV = {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": "halt_on_error=0:second_deadlock_stack=1",
     "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONUNBUFFERED": "1",  # so that progress is seen when it is made
 }
 ENV.pop("LEAT_CPU_MASK", None)
+progress = Progress()
 
 
 @dataclass
@@ -112,22 +118,32 @@ class Program:
 # --------------------------------------------------------------------------------------------- running
 
 
-def execute(command: list[str], seconds: float, env: dict[str, str], cwd: Path) -> tuple[int | None, str]:
-    """Exit code (None = out of time) and everything it said."""
+def execute(command: list[str], seconds: float, env: dict[str, str], cwd: Path,
+            seen: Callable[[str], None] = lambda line: None) -> tuple[int | None, str]:
+    """Exit code (None = out of time) and everything it said; `seen` is told every line as it comes."""
     process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, start_new_session=True)
+    lines: list[str] = []
+
+    def read() -> None:
+        for line in process.stdout:
+            lines.append(line.decode(errors="replace"))
+            seen(lines[-1])
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
     try:
-        output, _ = process.communicate(timeout=seconds)
-        code: int | None = process.returncode
+        code: int | None = process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # it has a group of its own
-        output, _ = process.communicate()
+        process.wait()
         code = None
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
-    return code, output.decode(errors="replace")
+    reader.join(timeout=30)  # a child that it left behind may hold the pipe open
+    return code, "".join(lines)
 
 
 def ending(code: int | None, seconds: float) -> str:
@@ -156,6 +172,8 @@ def count_tap(program: Program, code: int | None, output: str) -> Tally:
                 tally.passed += 1
     cases = tally.passed + tally.failed + tally.skipped
     trouble = ""
+    if cases == 0 and not program.single and (match := re.search(r"^1\.\.0 # SKIP (.*)", output, re.M)) and code == 0:
+        return Tally(skipped=1, reasons=[f"{program.name}: {match[1]}"])
     if cases == 0 and planned == 0 or program.single:  # a plain program
         tally = Tally(passed=int(code == 0), skipped=int(code == 77), failed=int(code not in (0, 77)))
         trouble = ending(code, program.seconds) if tally.failed else ""
@@ -174,14 +192,17 @@ def count_tap(program: Program, code: int | None, output: str) -> Tally:
 
 def run_programs(programs: list[Program], jobs: int, verbose: bool) -> Tally:
     total = Tally()
+    progress.begin("programs", len(programs))
 
     def run(program: Program) -> Tally:
         begin = time.monotonic()
         cwd = BUILD / program.flavour
+        progress.start(program.name)
         code, output = execute(program.command, program.seconds, {**ENV, **program.env}, cwd)
         tally = count_tap(program, code, output)
+        progress.finish(program.name)
         if verbose:
-            print(f"    {program.flavour} {program.name}: {tally}, {time.monotonic() - begin:.1f} s", flush=True)
+            progress.say(f"    {program.flavour} {program.name}: {tally}, {time.monotonic() - begin:.1f} s")
         return tally
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -211,11 +232,16 @@ def build(flavour: str, jobs: int, targets: tuple[str, ...]) -> str:
             if done.returncode != 0:
                 built[key] = f"--- {flavour}: meson setup failed\n{done.stdout}{done.stderr}"
                 return built[key]
-        done = subprocess.run([ENV["NINJA"], "-C", str(folder), f"-j{jobs}", *targets], cwd=ROOT, env=ENV,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode != 0:
-            lines = [line for line in done.stdout.splitlines() if not re.match(r"\[\d+/\d+\] (?!.*FAILED)", line)]
-            built[key] = f"--- {flavour}: the build failed\n" + "\n".join(lines) + done.stderr
+        progress.begin(f"building build/{flavour}")
+
+        def seen(line: str) -> None:
+            if match := re.match(r"\[(\d+)/(\d+)\] (.*)", line):
+                progress.update(int(match[1]), int(match[2]), match[3].rsplit("/", 1)[-1])
+
+        code, output = execute([ENV["NINJA"], "-C", str(folder), f"-j{jobs}", *targets], BUILD_SECONDS, ENV, ROOT, seen)
+        if code != 0:
+            lines = [line for line in output.splitlines() if not re.match(r"\[\d+/\d+\] (?!.*FAILED)", line)]
+            built[key] = f"--- {flavour}: the build {ending(code, BUILD_SECONDS)}\n" + "\n".join(lines)
     return built[key]
 
 
@@ -286,7 +312,7 @@ def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: st
     name = name or path.name
     report = BUILD / flavour / f"pytest-{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
-    command = [python, "-m", "pytest", str(path), "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
+    command = [python, "-m", "pytest", str(path), "-v" if progress.shown else "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
                "junit_family=xunit1", f"--junitxml={report}"]
     if processes > 1:
         command += ["-n", str(processes)]
@@ -294,8 +320,9 @@ def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: st
         command += ["-k", options.k]
     env = {**ENV, "LEAT": str(BUILD / flavour / "cli/leat"), "LEAT_BUILD": str(BUILD / flavour), **(env or {})}
     begin = time.monotonic()
-    code, output = execute(command, PYTEST_SECONDS, env, ROOT)
-    if code == 5:  # pytest's word for "nothing to run"
+    progress.begin(name)
+    code, output = execute(command, PYTEST_SECONDS, env, ROOT, Cases(progress).seen)
+    if code == 5 and options.k:  # pytest's word for "nothing to run"
         return tally
     if report.exists():
         for suite in ElementTree.parse(report).getroot().iter("testsuite"):
@@ -309,7 +336,7 @@ def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: st
         tally.reports.append(f"--- {flavour} {path.relative_to(ROOT)} {name}: pytest {ending(code, PYTEST_SECONDS)}\n"
                              f"{output}")
     if options.v:
-        print(f"    {flavour} {name}: {tally}, {time.monotonic() - begin:.1f} s", flush=True)
+        progress.say(f"    {flavour} {name}: {tally}, {time.monotonic() - begin:.1f} s")
     return tally
 
 
@@ -381,8 +408,8 @@ def group_frameworks(options: argparse.Namespace) -> Tally:
     found = subprocess.run([str(ROOT / "scripts/frameworks")], cwd=ROOT, env=ENV, stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, text=True)
     if found.returncode == 3:
-        print("    frameworks: skipped, since no package index can be reached", flush=True)
         tally.skipped = len(files)
+        tally.reasons.append("frameworks: no package index can be reached")
         return tally
     if found.returncode != 0:
         tally.fail(f"--- frameworks: scripts/frameworks ended with exit code {found.returncode}")
@@ -544,15 +571,17 @@ def main() -> int:
         ENV.pop("MFLAGS", None)
 
     total = Tally()
-    for group in groups:
+    for i, group in enumerate(groups, 1):
         begin = time.monotonic()
+        progress.begin("", group=f"{group} ({i} of {len(groups)} groups)")
         tally = globals()["group_" + group](options)
-        print(f"{group:8} {time.monotonic() - begin:6.1f} s  {tally}", flush=True)
+        progress.say(f"{group:8} {time.monotonic() - begin:6.1f} s  {tally}")
         for reason in tally.reasons:
-            print(f"    skipped: {reason}", flush=True)
+            progress.say(f"    skipped: {reason}")
         for report in tally.reports:
-            print(report, flush=True)
+            progress.say(report)
         total.add(tally)
+    progress.end()
     if total.passed + total.failed == 0:
         print("nothing ran")
     print(total)
