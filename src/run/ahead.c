@@ -38,7 +38,8 @@ typedef struct helper { /* one thread */
     leat__ahead *ahead;
     int number;
     leat__reader reader;
-    uint64_t bytes_read; /* as others may see it */
+    uint64_t high_version; /* of the high-water mark it has adopted; UINT64_MAX before it is ready */
+    uint64_t bytes_read;   /* as others may see it */
 } helper;
 
 struct leat__ahead {
@@ -323,6 +324,7 @@ static bool help(leat__ahead *a, helper *me) {
     a->n_reads++;
     a->read_ns += ns;
     me->bytes_read = me->reader.bytes_read;
+    if (leat__reader_raise(source, &me->reader, &feed->high)) leat__sched_mark_rose(feed);
     cell->state = rc == 0 && keep(a, cell, values) ? CELL_READY : CELL_GONE;
     pthread_cond_broadcast(&a->done);
     feed->n_busy--;
@@ -330,12 +332,35 @@ static bool help(leat__ahead *a, helper *me) {
     return true;
 }
 
+/* Makes the buffers as large as the largest that any thread has needed to read: false if they are. With the mutex held,
+ * which is released meanwhile. */
+static bool adopt(leat__ahead *a, helper *me) {
+    leat_pipeline *feed = a->feed;
+    if (me->high_version == feed->high_version) return false;
+    const leat__high_water high = feed->high;
+    const uint64_t version = feed->high_version;
+    leat__unlock(&feed->ring->mutex);
+    leat__reader_adopt(feed->plan.source, &me->reader, &high);
+    leat__lock(&feed->ring->mutex);
+    me->high_version = version;
+    return true;
+}
+
+bool leat__ahead_settled(const leat__ahead *a) {
+    for (int i = 0; i < a->n_started; i++)
+        if (a->helper[i].high_version != a->feed->high_version) return false;
+    return true;
+}
+
 static void *helper_main(void *argument) {
     helper *me = argument;
     leat__ahead *a = me->ahead;
     leat_pipeline *feed = a->feed;
+    const leat__source *source = feed->plan.source;
+    if (source->class->prepare) source->class->prepare(source, &me->reader);
     leat__lock(&feed->ring->mutex);
     while (!feed->stop) {
+        if (adopt(a, me)) continue;
         if (me->number >= a->n_active) leat__cond_wait(&a->parked, &feed->ring->mutex);
         else if (!help(a, me)) leat__cond_wait(&a->room, &feed->ring->mutex);
     }
@@ -412,6 +437,7 @@ static void set_active(leat__ahead *a, int n) {
         one->ahead = a;
         one->number = a->n_started;
         one->reader.bytes.kind = one->reader.extra.kind = LEAT_MEM_WORKER;
+        one->high_version = UINT64_MAX;
         snprintf(name, sizeof name, "leat-ahead-%d", one->number);
         if (leat__thread_start(&feed->reader[feed->n_readers], helper_main, one, name, NULL) < 0) break;
         feed->n_readers++;

@@ -25,6 +25,8 @@ void leat__ahead_free(leat__ahead **ahead);
 /* Forgets everything: the next sample to read is the next to come. Nobody reads. */
 void leat__ahead_clear(leat__ahead *ahead);
 void leat__ahead_wake(leat__ahead *ahead);
+/* Whether every thread has adopted the high-water mark of buffers. */
+bool leat__ahead_settled(const leat__ahead *ahead);
 /* Looks at what workers waited for since the last time, and changes the number of threads; starts them. */
 void leat__ahead_tune(leat__ahead *ahead);
 /* Whether some of the places that are dealt out now may have been read: only they need to ask. */

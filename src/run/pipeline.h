@@ -91,6 +91,11 @@ uint64_t leat__sched_batch(leat_pipeline *feed, leat__cursor at, int *bucket);
 leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint64_t n);
 /* Whether every batch of every epoch has been opened. With the mutex held. */
 bool leat__sched_finished(const leat_pipeline *feed);
+/* The high-water mark of buffers rose: idle threads adopt it now, others at their next task. With the mutex held. */
+void leat__sched_mark_rose(leat_pipeline *feed);
+/* Whether no thread works and all have adopted the mark: from here on, samples that were met before allocate nothing.
+ * With the mutex held. */
+bool leat__sched_settled(const leat_pipeline *feed);
 int leat__sched_start(leat_pipeline *feed, leat_error *err);
 /* Stops and joins all threads; false if one does not come back (a stuck disk) within ten seconds. */
 bool leat__sched_stop(leat_pipeline *feed);

@@ -364,8 +364,13 @@ static void account(leat_pipeline *feed, leat__worker *worker, int n) {
     feed->grown += grown - worker->grown;
     worker->grown = grown;
     if (!leat__tools_raise(tools, &feed->high)) return;
+    leat__sched_mark_rose(feed);
+}
+
+void leat__sched_mark_rose(leat_pipeline *feed) {
     feed->high_version++;
-    pthread_cond_broadcast(&feed->ring->work); /* those who have nothing to do adopt it now */
+    pthread_cond_broadcast(&feed->ring->work); /* idle workers adopt it now */
+    if (feed->ahead) leat__ahead_wake(feed->ahead);
 }
 
 /* Makes a worker's buffers as large as the largest that any other has needed: false if they are. With the mutex held,
@@ -373,11 +378,19 @@ static void account(leat_pipeline *feed, leat__worker *worker, int n) {
 static bool adopt(leat_pipeline *feed, leat__worker *worker) {
     if (worker->high_version == feed->high_version) return false;
     const leat__high_water high = feed->high;
-    worker->high_version = feed->high_version;
+    const uint64_t version = feed->high_version;
     leat__unlock(&feed->ring->mutex);
     leat__tools_adopt(&worker->tools, &high);
     leat__lock(&feed->ring->mutex);
+    worker->high_version = version; /* not before the memory is there: leat__sched_settled relies on it */
     return true;
+}
+
+bool leat__sched_settled(const leat_pipeline *feed) {
+    if (feed->n_busy > 0) return false;
+    for (int i = 0; i < feed->n_workers; i++)
+        if (feed->worker[i].high_version != feed->high_version) return false;
+    return !feed->ahead || leat__ahead_settled(feed->ahead);
 }
 
 bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {

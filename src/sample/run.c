@@ -20,8 +20,9 @@ static int list_reader(const leat__source *source, leat__reader *reader, leat__b
     return n;
 }
 
+/* The reader's come first: threads that only read share this part of the high-water mark. */
 static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
-    int n = 0;
+    int n = list_reader(tools->plan->source, &tools->reader, bufs, 0);
     bufs[n++] = &tools->band;
     bufs[n++] = &tools->bordered;
     bufs[n++] = &tools->cached.bytes;
@@ -33,7 +34,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
             for (int k = 0; k < LEAT_PICTURE_BUFS; k++) bufs[n++] = &tools->picture[i][k];
     }
     for (int i = 0; i < tools->plan->n_values; i++) bufs[n++] = &tools->numbers[i];
-    return list_reader(tools->plan->source, &tools->reader, bufs, n);
+    return n;
 }
 
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err) {
@@ -105,6 +106,20 @@ void leat__tools_adopt(leat__tools *tools, const leat__high_water *high) {
     for (int i = 0; i < n; i++) leat__buf_reserve_exactly(bufs[i], high->buf[i]);
     leat__pass_scratch_adopt(&tools->scratch, high->pass);
     if (high->arena > leat__decoder_high(tools->decoder)) leat__decoder_adopt(tools->decoder, high->arena);
+}
+
+bool leat__reader_raise(const leat__source *source, leat__reader *reader, leat__high_water *high) {
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    bool rose = false;
+    for (int i = 0, n = list_reader(source, reader, bufs, 0); i < n; i++)
+        rose |= raise_mark(&high->buf[i], bufs[i]->cap);
+    return rose;
+}
+
+void leat__reader_adopt(const leat__source *source, leat__reader *reader, const leat__high_water *high) {
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    for (int i = 0, n = list_reader(source, reader, bufs, 0); i < n; i++)
+        leat__buf_reserve_exactly(bufs[i], high->buf[i]);
 }
 
 void leat__run_stage(leat__tools *tools, int stage) {
