@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing is added without its proof: vector kernels have a case in tests/kernel, golden files have the script that wrote them.
+"""Nothing is added without its proof: vector kernels have a case in tests/kernel, fuzz targets have seeds, golden files have
+the script that wrote them.
 
 That every operation is described is in test_docs.py, that every image operation has a golden case in test_golden.py.
 """
@@ -31,6 +32,18 @@ def test_every_kernel_is_compared_with_its_specification():
     assert tables >= {"image_dsp", "jpeg_dsp"}
     for table in sorted(tables):
         assert f"sizeof(leat__{table})" in tests, f"tests/kernel has no k_table for leat__{table}"
+
+
+def test_every_fuzz_target_has_seeds_and_is_described():
+    security = (ROOT / "SECURITY.md").read_text()
+    targets = sorted((ROOT / "tests/fuzz").glob("fuzz_*.c"))
+    assert len(targets) > 10
+    for path in targets:
+        assert f"`{path.stem}`" in security, f"SECURITY.md does not say what {path.stem} covers"
+        seeds = ROOT / "tests/fuzz/corpus" / path.stem.removeprefix("fuzz_")
+        assert any(seeds.glob("*")), f"{seeds} is empty: tests/fuzz/make_corpus.py"
+    for name in re.findall(r"`(fuzz_\w+)`", security):
+        assert (ROOT / f"tests/fuzz/{name}.c").exists(), f"SECURITY.md names {name}, which is not there"
 
 
 def test_every_golden_file_has_its_script():

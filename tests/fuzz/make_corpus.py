@@ -151,6 +151,10 @@ def main() -> None:
     for name, data in (("plain", shard), ("gzip", gzip.compress(shard, mtime=0)), ("zlib", zlib.compress(shard))):
         put("records", name, data)
     put("records", "cut", shard[:-7])
+    for pipeline in range(8):  # its own state after some batches: as it is, and with three edits
+        put("state", f"pipeline{pipeline}", bytes([pipeline | 3 << 3]))
+        put("state", f"edited{pipeline}", bytes([pipeline | 2 << 3, 22, 0, 5, 35, 0x80, 9, 40, 0x40, 0]))
+    put("state", "raw", b"\x40leat-state 1 epoch=0 position=9 seed=0")
     put("sidefile", "payload", bytes(range(64)))
     spots = b"".join(struct.pack("<I3h", 8000 * i, i, 2 * i, -i) for i in range(24))
     block = struct.pack("<Q4H2I", 0, 13, 6, 4, 0, 24, 0) + spots
