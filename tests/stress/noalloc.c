@@ -197,6 +197,24 @@ static void test_photos(void **state) {
     }
 }
 
+/* One file is far larger than the others, and another thread may read it in each epoch. Readers are up to 512 samples
+ * ahead, so that an epoch has more. */
+static void test_read_ahead(void **state) {
+    (void)state;
+    make_dir(in_dir("uneven"));
+    static const uint8_t behind[100000]; /* the end of the picture: read, and not looked at */
+    for (int i = 0; i < 600; i++) {
+        leat__buf bytes = make_png(8, 8, 3, (unsigned)i);
+        if (i == 13) assert_true(leat__buf_append(&bytes, behind, sizeof behind));
+        write_buf(in_dir("uneven/%03d.png", i), &bytes);
+    }
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (int readers = 2; readers <= 4; readers += 2)
+            check(spec_of("folder %s | shuffle | decode | resize 8 8 | batch 8 | options read_ahead=%d",
+                          in_dir("uneven"), readers),
+                  threads);
+}
+
 static void test_records(void **state) {
     (void)state;
     make_dir(in_dir("records"));
@@ -329,10 +347,10 @@ static void test_scenes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counter),  cmocka_unit_test(test_one_late_allocation_is_found),
-        cmocka_unit_test(test_photos),   cmocka_unit_test(test_records),
-        cmocka_unit_test(test_arrays),   cmocka_unit_test(test_more_sources),
-        cmocka_unit_test(test_combined), cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_scenes)};
+        cmocka_unit_test(test_counter),      cmocka_unit_test(test_one_late_allocation_is_found),
+        cmocka_unit_test(test_photos),       cmocka_unit_test(test_read_ahead),
+        cmocka_unit_test(test_records),      cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_more_sources), cmocka_unit_test(test_combined),
+        cmocka_unit_test(test_streams),      cmocka_unit_test(test_scenes)};
     return cmocka_run_group_tests_name("noalloc", tests, begin_files, end_files);
 }
