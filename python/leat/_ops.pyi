@@ -185,19 +185,6 @@ class Operations:
         """
         ...
 
-    def decode_raw(
-        self,
-        dtype: DType,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """Takes bytes as values of a type, little-endian.
-
-        field: which field (default image)
-        dtype: type of the values
-        """
-        ...
-
     def reshape(
         self,
         *shape: int,
@@ -250,6 +237,25 @@ class Operations:
         """
         ...
 
+    def one_hot(
+        self,
+        classes: int | None = None,
+        *,
+        field: str | None = None,
+        smoothing: float | None = None,
+        off: float | None = None,
+        on: float | None = None,
+    ) -> Self:
+        """A label to f32 numbers, one for each class: 1 for its own, 0 for the others; smoothed if asked.
+
+        field: which field (default label)
+        classes: how many; 0: as many as the source knows (default 0)
+        smoothing: share that is spread over all classes (default 0)
+        off: for other classes (default 0)
+        on: for its own class (default 1)
+        """
+        ...
+
     def decode(
         self,
         *,
@@ -267,6 +273,47 @@ class Operations:
         depth: 16: u16 pixels; files of 8 bits are multiplied by 257 (default 8)
         palette: index: the numbers that a PNG with a palette stores, one channel; for masks (default
             colour)
+        """
+        ...
+
+    def decode_raw(
+        self,
+        dtype: DType,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """Takes bytes as values of a type, little-endian.
+
+        field: which field (default image)
+        dtype: type of the values
+        """
+        ...
+
+    def adjust_jpeg_quality(
+        self,
+        quality: int,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """Encodes as JPEG and decodes again, for the noise that this leaves.
+
+        quality: 0 to 100
+        field: which field (default image)
+        """
+        ...
+
+    def random_jpeg_quality(
+        self,
+        lower: int,
+        upper: int,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """The same with a whole number drawn from [lower, upper).
+
+        lower: least quality
+        upper: above the best quality
+        field: which field (default image)
         """
         ...
 
@@ -300,67 +347,103 @@ class Operations:
         """
         ...
 
-    def random_flip_left_right(
+    def resize_with_crop_or_pad(
         self,
-        p: float | None = None,
+        height: int,
+        width: int | None = None,
         *,
         field: str | None = None,
     ) -> Self:
-        """Mirrors left and right, by chance.
+        """This size by cutting off or adding zeros, the same on both sides; values stay as they are.
 
-        p: how likely (default 0.5)
+        height: in pixels
+        width: in pixels; as the height if left out
         field: which field (default image)
         """
         ...
 
-    def random_flip_up_down(
+    def resize_with_pad(
         self,
-        p: float | None = None,
+        height: int,
+        width: int | None = None,
         *,
+        method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"] | None = None,
+        antialias: bool | None = None,
         field: str | None = None,
     ) -> Self:
-        """Mirrors top and bottom, by chance.
+        """Resized to fit into this size with its aspect ratio, with zeros around it.
 
-        p: how likely (default 0.5)
+        height: in pixels
+        width: in pixels; as the height if left out
+        method: interpolation of tf.image.resize (default bilinear)
+        antialias: widen the filter when the picture shrinks (default false)
         field: which field (default image)
         """
         ...
 
-    def random_brightness(
+    def resize_shorter(
         self,
-        max_delta: float,
+        size: int,
         *,
-        flavour: Literal["tf", "keras"] | None = None,
-        range: Text | None = None,
+        max_size: int | None = None,
+        method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
+        flavour: Literal["pil", "tf"] | None = None,
+        antialias: bool | None = None,
         field: str | None = None,
     ) -> Self:
-        """Adds one number drawn from [-max_delta, max_delta) to all values; u8 counts as 0 to 1 and is
-        clipped.
+        """Resized with its aspect ratio so that the shorter side has this length; a crop usually follows.
 
-        max_delta: largest change
-        flavour: tf keeps the type; keras gives f32, changes by a share of the range and clips (default
-            tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        size: of the shorter side, in pixels
+        max_size: most pixels of the longer side; 0: any (default 0)
+        method: interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the
+            last three (default bilinear)
+        flavour: whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32 (default pil)
+        antialias: widen the filter when the picture shrinks (default false)
         field: which field (default image)
         """
         ...
 
-    def cast(
+    def resize_to_bucket(
         self,
-        dtype: DType,
+        *,
+        method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
+        flavour: Literal["pil", "tf"] | None = None,
+        antialias: bool | None = None,
+        crop_to_aspect_ratio: bool | None = None,
+        pad_to_aspect_ratio: bool | None = None,
+        fill: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The size that bucket_by_aspect_ratio gives to the batch of the picture.
+
+        method: interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the
+            last three (default bilinear)
+        flavour: whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32 (default pil)
+        antialias: widen the filter when the picture shrinks (default false)
+        crop_to_aspect_ratio: only the largest part in the middle that has the shape of the result
+            (default false)
+        pad_to_aspect_ratio: with a border first that gives it the shape of the result (default false)
+        fill: of a constant border: one number, or one a channel, in the picture's units (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def crop_to_bounding_box(
+        self,
+        y: int,
+        x: int,
+        height: int,
+        width: int | None = None,
         *,
         field: str | None = None,
-        scale: float | None = None,
-        offset: float | None = None,
-        layout: Literal["nhwc", "nchw"] | None = None,
     ) -> Self:
-        """Another type, and x * scale + offset on the way; to whole numbers it truncates and saturates.
+        """The part of a given size at a given place; only that part is decoded.
 
+        y: rows above it
+        x: columns to its left
+        height: in pixels
+        width: in pixels; as the height if left out
         field: which field (default image)
-        dtype: the type
-        scale: factor, such as 1/255 (default 1)
-        offset: added afterwards (default 0)
-        layout: channels last or channels first (default nhwc)
         """
         ...
 
@@ -437,128 +520,6 @@ class Operations:
         """
         ...
 
-    def crop_to_bounding_box(
-        self,
-        y: int,
-        x: int,
-        height: int,
-        width: int | None = None,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """The part of a given size at a given place; only that part is decoded.
-
-        y: rows above it
-        x: columns to its left
-        height: in pixels
-        width: in pixels; as the height if left out
-        field: which field (default image)
-        """
-        ...
-
-    def pad(
-        self,
-        top: int,
-        bottom: int | None = None,
-        left: int | None = None,
-        right: int | None = None,
-        *,
-        mode: Literal["constant", "edge", "reflect", "symmetric"] | None = None,
-        fill: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """A border around the picture.
-
-        top: rows
-        bottom: rows; as top if left out
-        left: columns; as top if left out
-        right: columns; as left if left out
-        mode: what the border shows (default constant)
-        fill: of a constant border: one number, or one a channel, in the picture's units (default 0)
-        field: which field (default image)
-        """
-        ...
-
-    def resize_with_crop_or_pad(
-        self,
-        height: int,
-        width: int | None = None,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """This size by cutting off or adding zeros, the same on both sides; values stay as they are.
-
-        height: in pixels
-        width: in pixels; as the height if left out
-        field: which field (default image)
-        """
-        ...
-
-    def resize_with_pad(
-        self,
-        height: int,
-        width: int | None = None,
-        *,
-        method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"] | None = None,
-        antialias: bool | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Resized to fit into this size with its aspect ratio, with zeros around it.
-
-        height: in pixels
-        width: in pixels; as the height if left out
-        method: interpolation of tf.image.resize (default bilinear)
-        antialias: widen the filter when the picture shrinks (default false)
-        field: which field (default image)
-        """
-        ...
-
-    def resize_shorter(
-        self,
-        size: int,
-        *,
-        max_size: int | None = None,
-        method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
-        flavour: Literal["pil", "tf"] | None = None,
-        antialias: bool | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Resized with its aspect ratio so that the shorter side has this length; a crop usually follows.
-
-        size: of the shorter side, in pixels
-        max_size: most pixels of the longer side; 0: any (default 0)
-        method: interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the
-            last three (default bilinear)
-        flavour: whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32 (default pil)
-        antialias: widen the filter when the picture shrinks (default false)
-        field: which field (default image)
-        """
-        ...
-
-    def rot90(
-        self,
-        k: int | None = None,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """Turned counter-clockwise by quarters.
-
-        k: how many quarters; below 0: clockwise (default 1)
-        field: which field (default image)
-        """
-        ...
-
-    def transpose(
-        self,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """Rows become columns.
-
-        field: which field (default image)
-        """
-        ...
-
     def sample_distorted_bounding_box(
         self,
         height: int,
@@ -589,691 +550,51 @@ class Operations:
         """
         ...
 
-    def adjust_brightness(
+    def pad(
         self,
-        delta: float,
+        top: int,
+        bottom: int | None = None,
+        left: int | None = None,
+        right: int | None = None,
         *,
-        flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Adds a number to all values; u8 counts as 0 to 1 and is clipped.
-
-        delta: what is added; keras: a share of the range; pil: a factor
-        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
-            (default tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def adjust_gamma(
-        self,
-        gamma: float,
-        *,
-        gain: float | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """gain times each value to the power gamma; u8 counts as 0 to 1.
-
-        gamma: above 1 darkens
-        gain: factor afterwards (default 1)
-        field: which field (default image)
-        """
-        ...
-
-    def random_gamma(
-        self,
-        lower: float,
-        upper: float,
-        *,
-        gain: float | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same with gamma drawn from [lower, upper).
-
-        lower: smallest gamma
-        upper: largest gamma
-        gain: factor afterwards (default 1)
-        field: which field (default image)
-        """
-        ...
-
-    def adjust_saturation(
-        self,
-        factor: float,
-        *,
-        flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Multiplies the saturation of colours.
-
-        factor: 0 gives gray, 1 changes nothing; keras: 0.5 changes nothing
-        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
-            (default tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def random_saturation(
-        self,
-        lower: float,
-        upper: float | None = None,
-        *,
-        flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same with a factor drawn from [lower, upper).
-
-        lower: smallest factor
-        upper: largest factor; keras: without it -lower to lower, as the layer
-        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
-            (default tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def adjust_hue(
-        self,
-        delta: float,
-        *,
-        flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Turns the hue of colours by a part of the circle.
-
-        delta: part of a turn
-        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
-            (default tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def random_hue(
-        self,
-        max_delta: Text,
-        *,
-        flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same by a part drawn from [-max_delta, max_delta).
-
-        max_delta: 0 to 0.5, or low,high; keras: the layer's factor, twice as large
-        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
-            (default tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def rgb_to_grayscale(
-        self,
-        *,
-        channels: int | None = None,
-        flavour: Literal["tf", "pil"] | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Colours to gray, as one channel or as three equal ones.
-
-        channels: 1, or 3 equal ones (default 1)
-        flavour: whose weights: tf.image on u8 and f32, or Pillow and torchvision on u8 (default tf)
-        field: which field (default image)
-        """
-        ...
-
-    def random_grayscale(
-        self,
-        p: float | None = None,
-        *,
-        flavour: Literal["tf", "pil"] | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Makes three equal channels of colours, by chance.
-
-        p: how likely (default 0.1)
-        flavour: whose weights: tf.image on u8 and f32, or Pillow and torchvision on u8 (default tf)
-        field: which field (default image)
-        """
-        ...
-
-    def random_color_degeneration(
-        self,
-        factor: Text,
-        *,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Moves colours toward their gray by a drawn share, as f32.
-
-        factor: largest share, either way, or low,high
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def gaussian_noise(
-        self,
-        stddev: float,
-        *,
-        mean: float | None = None,
-        clip: bool | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Adds normal noise to every value; u8 counts as 0 to 1 and is clipped.
-
-        stddev: its standard deviation
-        mean: of the noise (default 0)
-        clip: f32: keep values within 0 to 1, as torchvision (default false)
-        field: which field (default image)
-        """
-        ...
-
-    def color_jitter(
-        self,
-        brightness: Text | None = None,
-        contrast: Text | None = None,
-        saturation: Text | None = None,
-        hue: Text | None = None,
-        *,
-        flavour: Literal["pil", "keras"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Brightness, contrast, saturation and hue by drawn amounts, in a drawn order.
-
-        brightness: factor from 1 - x to 1 + x, or low,high (default 0)
-        contrast: the same (default 0)
-        saturation: the same (default 0)
-        hue: part of a turn from -x to x, or low,high; at most 0.5 (default 0)
-        flavour: pil: u8 as torchvision on Pillow's images; keras: f32, in this order, the layers' factors
-            (default pil)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def adjust_contrast(
-        self,
-        factor: float,
-        *,
-        flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Moves values away from their mean, or toward it with a factor below 1.
-
-        factor: 1 changes nothing
-        flavour: tf keeps the type; keras gives f32 and clips; pil works on u8 around the gray mean
-            (default tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def random_contrast(
-        self,
-        lower: float,
-        upper: float | None = None,
-        *,
-        flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same with a factor drawn from [lower, upper).
-
-        lower: smallest factor
-        upper: largest factor; with flavour=keras they are 1 - lower and 1 + upper
-        flavour: tf keeps the type; keras gives f32 and clips; pil works on u8 around the gray mean
-            (default tf)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def invert(
-        self,
-        *,
-        max: float | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The largest value minus each value.
-
-        max: f32: the largest value of a pixel, such as 1 or 255
-        field: which field (default image)
-        """
-        ...
-
-    def random_invert(
-        self,
-        p: float | None = None,
-        *,
-        max: float | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same, by chance.
-
-        p: how likely (default 0.5)
-        max: f32: the largest value of a pixel, such as 1 or 255
-        field: which field (default image)
-        """
-        ...
-
-    def posterize(
-        self,
-        bits: Text,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """Keeps the highest bits of u8 values.
-
-        bits: how many to keep, 0 to 8
-        field: which field (default image)
-        """
-        ...
-
-    def random_posterize(
-        self,
-        bits: Text,
-        p: float | None = None,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """The same, by chance, and with a drawn number of bits if two are given.
-
-        bits: how many to keep, 0 to 8
-        p: how likely (default 0.5)
-        field: which field (default image)
-        """
-        ...
-
-    def solarize(
-        self,
-        threshold: Text | None = None,
-        *,
-        addition: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Inverts u8 values that are not below a threshold.
-
-        threshold: values from here on are inverted (default 128)
-        addition: added and clipped before, -255 to 255 (default 0)
-        field: which field (default image)
-        """
-        ...
-
-    def random_solarize(
-        self,
-        threshold: Text | None = None,
-        p: float | None = None,
-        *,
-        addition: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same, by chance, and with drawn numbers where two are given.
-
-        threshold: values from here on are inverted (default 128)
-        p: how likely (default 0.5)
-        addition: added and clipped before, -255 to 255 (default 0)
-        field: which field (default image)
-        """
-        ...
-
-    def autocontrast(
-        self,
-        *,
-        flavour: Literal["pil", "keras", "torch"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Stretches each channel from its smallest and largest value to 0 and 255.
-
-        flavour: pil as Pillow; keras gives f32; torch as torchvision does tensors (default pil)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def random_autocontrast(
-        self,
-        p: float | None = None,
-        *,
-        flavour: Literal["pil", "keras", "torch"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same, by chance.
-
-        p: how likely (default 0.5)
-        flavour: pil as Pillow; keras gives f32; torch as torchvision does tensors (default pil)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def equalize(
-        self,
-        *,
-        flavour: Literal["pil", "keras"] | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Spreads the u8 values of each channel so that all are about equally frequent.
-
-        flavour: whose arithmetic (default pil)
-        field: which field (default image)
-        """
-        ...
-
-    def random_equalize(
-        self,
-        p: float | None = None,
-        *,
-        flavour: Literal["pil", "keras"] | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same, by chance.
-
-        p: how likely (default 0.5)
-        flavour: whose arithmetic (default pil)
-        field: which field (default image)
-        """
-        ...
-
-    def channel_shift(
-        self,
-        range: Text,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """Adds one drawn number to all values and clips them to the range the picture had, as f32.
-
-        range: largest change, or low,high
-        field: which field (default image)
-        """
-        ...
-
-    def rescale(
-        self,
-        scale: float,
-        offset: float | None = None,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """x * scale + offset, as f32.
-
-        scale: factor, such as 1/255
-        offset: added afterwards (default 0)
-        field: which field (default image)
-        """
-        ...
-
-    def per_image_standardization(
-        self,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """Mean 0 and standard deviation 1 for each picture, as f32.
-
-        field: which field (default image)
-        """
-        ...
-
-    def samplewise(
-        self,
-        *,
-        center: bool | None = None,
-        std: bool | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Minus the picture's mean, divided by its standard deviation, as f32.
-
-        center: subtract the mean; std does so in any case (default true)
-        std: divide by the standard deviation + 1e-6 (default true)
-        field: which field (default image)
-        """
-        ...
-
-    def featurewise(
-        self,
-        *,
-        mean: Text,
-        std: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """(x - mean) / (std + 1e-6) with numbers that were fitted on a data set, as f32.
-
-        mean: one number, or one a channel: 120.7,113.9,103.1
-        std: the same; without it the values are centred only
-        field: which field (default image)
-        """
-        ...
-
-    def zca(
-        self,
-        *,
-        file: Text,
-        field: str | None = None,
-    ) -> Self:
-        """A small picture as one row of values, times a matrix from an .npy file, as f32.
-
-        file: square matrix of float32 or float64, at most 4096 x 4096
-        field: which field (default image)
-        """
-        ...
-
-    def gaussian_blur(
-        self,
-        kernel: int,
-        sigma: Text | None = None,
-        *,
-        p: float | None = None,
-        flavour: Literal["torch", "keras"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Blurs with a Gaussian of drawn width.
-
-        kernel: pixels along each axis, an odd number
-        sigma: standard deviation, from,to (default 0.1,2)
-        p: how likely (default 1)
-        flavour: torch: reflects at the border, keeps the type; keras: zeros there, gives f32, clips
-            (default torch)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def adjust_sharpness(
-        self,
-        factor: float,
-        *,
-        flavour: Literal["pil", "keras"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Blends with the smoothed picture, or away from it.
-
-        factor: 0 is smooth
-        flavour: pil: u8, 1 changes nothing, the border stays; keras: gives f32, 0.5 changes nothing,
-            clips (default pil)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def random_sharpness(
-        self,
-        lower: float,
-        upper: float,
-        *,
-        p: float | None = None,
-        flavour: Literal["pil", "keras"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """The same with a factor drawn from [lower, upper).
-
-        lower: least factor
-        upper: largest factor
-        p: how likely (default 1)
-        flavour: pil: u8, 1 changes nothing, the border stays; keras: gives f32, 0.5 changes nothing,
-            clips (default pil)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def adjust_jpeg_quality(
-        self,
-        quality: int,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """Encodes as JPEG and decodes again, for the noise that this leaves.
-
-        quality: 0 to 100
-        field: which field (default image)
-        """
-        ...
-
-    def random_jpeg_quality(
-        self,
-        lower: int,
-        upper: int,
-        *,
-        field: str | None = None,
-    ) -> Self:
-        """The same with a whole number drawn from [lower, upper).
-
-        lower: least quality
-        upper: above the best quality
-        field: which field (default image)
-        """
-        ...
-
-    def random_erasing(
-        self,
-        p: float | None = None,
-        *,
-        scale: Text | None = None,
-        ratio: Text | None = None,
-        value: Text | None = None,
-        flavour: Literal["torch", "keras"] | None = None,
-        range: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Fills a part of drawn area, shape and place.
-
-        p: how likely (default 0.5)
-        scale: share of the area, from,to (default 0.02,0.33)
-        ratio: flavour=torch: height over width, from,to (default 0.3,3.3)
-        value: a number, one a channel, or random for noise, as flavour=keras has it unless told (default
-            0)
-        flavour: whose draws and noise; keras gives f32 (default torch)
-        range: flavour=keras: the values that pictures have, low,high (default 0,255)
-        field: which field (default image)
-        """
-        ...
-
-    def cutout(
-        self,
-        size: int,
-        *,
-        p: float | None = None,
-        value: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Fills a square whose middle lies anywhere in the picture.
-
-        size: of a side, in pixels
-        p: how likely (default 1)
-        value: what fills it, in the picture's units: a number, or one a channel (default 0)
-        field: which field (default image)
-        """
-        ...
-
-    def rand_augment(
-        self,
-        num_ops: int | None = None,
-        magnitude: int | None = None,
-        *,
-        bins: int | None = None,
-        interpolation: Literal["nearest", "bilinear"] | None = None,
+        mode: Literal["constant", "edge", "reflect", "symmetric"] | None = None,
         fill: Text | None = None,
         field: str | None = None,
     ) -> Self:
-        """Some of fourteen operations, drawn, all at one strength.
+        """A border around the picture.
 
-        num_ops: how many of them, one after the other (default 2)
-        magnitude: their strength, a step below bins (default 9)
-        bins: steps from no to full strength (default 31)
-        interpolation: how shears, moves and turns sample (default nearest)
-        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
+        top: rows
+        bottom: rows; as top if left out
+        left: columns; as top if left out
+        right: columns; as left if left out
+        mode: what the border shows (default constant)
+        fill: of a constant border: one number, or one a channel, in the picture's units (default 0)
         field: which field (default image)
         """
         ...
 
-    def trivial_augment_wide(
+    def random_flip_left_right(
         self,
+        p: float | None = None,
         *,
-        bins: int | None = None,
-        interpolation: Literal["nearest", "bilinear"] | None = None,
-        fill: Text | None = None,
         field: str | None = None,
     ) -> Self:
-        """One of fourteen operations at a strength from a wide range, both drawn.
+        """Mirrors left and right, by chance.
 
-        bins: steps from no to full strength (default 31)
-        interpolation: how shears, moves and turns sample (default nearest)
-        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
+        p: how likely (default 0.5)
         field: which field (default image)
         """
         ...
 
-    def auto_augment(
+    def random_flip_up_down(
         self,
-        policy: Literal["imagenet", "cifar10", "svhn"] | None = None,
+        p: float | None = None,
         *,
-        interpolation: Literal["nearest", "bilinear"] | None = None,
-        fill: Text | None = None,
         field: str | None = None,
     ) -> Self:
-        """One of 25 pairs of operations that were found for a data set.
+        """Mirrors top and bottom, by chance.
 
-        policy: which data set (default imagenet)
-        interpolation: how shears, moves and turns sample (default nearest)
-        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
-        field: which field (default image)
-        """
-        ...
-
-    def augmix(
-        self,
-        *,
-        severity: int | None = None,
-        width: int | None = None,
-        depth: int | None = None,
-        alpha: float | None = None,
-        all_ops: bool | None = None,
-        interpolation: Literal["nearest", "bilinear"] | None = None,
-        fill: Text | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Mixes the picture with others that chains of operations make of it, in drawn shares.
-
-        severity: how many of ten steps of strength are drawn from (default 3)
-        width: chains (default 3)
-        depth: operations in a chain; below 1: 1 to 3, drawn (default -1)
-        alpha: of the distributions that the shares are drawn from (default 1)
-        all_ops: also brightness, color, contrast and sharpness (default true)
-        interpolation: how shears, moves and turns sample (default bilinear)
-        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
+        p: how likely (default 0.5)
         field: which field (default image)
         """
         ...
@@ -1287,6 +608,30 @@ class Operations:
         """Mirrors half of the pictures; with both directions, one coin decides about both.
 
         mode: which way (default horizontal_and_vertical)
+        field: which field (default image)
+        """
+        ...
+
+    def rot90(
+        self,
+        k: int | None = None,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """Turned counter-clockwise by quarters.
+
+        k: how many quarters; below 0: clockwise (default 1)
+        field: which field (default image)
+        """
+        ...
+
+    def transpose(
+        self,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """Rows become columns.
+
         field: which field (default image)
         """
         ...
@@ -1480,6 +825,705 @@ class Operations:
         """
         ...
 
+    def adjust_brightness(
+        self,
+        delta: float,
+        *,
+        flavour: Literal["tf", "keras", "pil"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Adds a number to all values; u8 counts as 0 to 1 and is clipped.
+
+        delta: what is added; keras: a share of the range; pil: a factor
+        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
+            (default tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def random_brightness(
+        self,
+        max_delta: float,
+        *,
+        flavour: Literal["tf", "keras"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Adds one number drawn from [-max_delta, max_delta) to all values; u8 counts as 0 to 1 and is
+        clipped.
+
+        max_delta: largest change
+        flavour: tf keeps the type; keras gives f32, changes by a share of the range and clips (default
+            tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def adjust_contrast(
+        self,
+        factor: float,
+        *,
+        flavour: Literal["tf", "keras", "pil"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Moves values away from their mean, or toward it with a factor below 1.
+
+        factor: 1 changes nothing
+        flavour: tf keeps the type; keras gives f32 and clips; pil works on u8 around the gray mean
+            (default tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def random_contrast(
+        self,
+        lower: float,
+        upper: float | None = None,
+        *,
+        flavour: Literal["tf", "keras", "pil"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same with a factor drawn from [lower, upper).
+
+        lower: smallest factor
+        upper: largest factor; with flavour=keras they are 1 - lower and 1 + upper
+        flavour: tf keeps the type; keras gives f32 and clips; pil works on u8 around the gray mean
+            (default tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def autocontrast(
+        self,
+        *,
+        flavour: Literal["pil", "keras", "torch"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Stretches each channel from its smallest and largest value to 0 and 255.
+
+        flavour: pil as Pillow; keras gives f32; torch as torchvision does tensors (default pil)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def random_autocontrast(
+        self,
+        p: float | None = None,
+        *,
+        flavour: Literal["pil", "keras", "torch"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same, by chance.
+
+        p: how likely (default 0.5)
+        flavour: pil as Pillow; keras gives f32; torch as torchvision does tensors (default pil)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def equalize(
+        self,
+        *,
+        flavour: Literal["pil", "keras"] | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Spreads the u8 values of each channel so that all are about equally frequent.
+
+        flavour: whose arithmetic (default pil)
+        field: which field (default image)
+        """
+        ...
+
+    def random_equalize(
+        self,
+        p: float | None = None,
+        *,
+        flavour: Literal["pil", "keras"] | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same, by chance.
+
+        p: how likely (default 0.5)
+        flavour: whose arithmetic (default pil)
+        field: which field (default image)
+        """
+        ...
+
+    def adjust_saturation(
+        self,
+        factor: float,
+        *,
+        flavour: Literal["tf", "keras", "pil"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Multiplies the saturation of colours.
+
+        factor: 0 gives gray, 1 changes nothing; keras: 0.5 changes nothing
+        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
+            (default tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def random_saturation(
+        self,
+        lower: float,
+        upper: float | None = None,
+        *,
+        flavour: Literal["tf", "keras", "pil"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same with a factor drawn from [lower, upper).
+
+        lower: smallest factor
+        upper: largest factor; keras: without it -lower to lower, as the layer
+        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
+            (default tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def adjust_hue(
+        self,
+        delta: float,
+        *,
+        flavour: Literal["tf", "keras", "pil"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Turns the hue of colours by a part of the circle.
+
+        delta: part of a turn
+        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
+            (default tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def random_hue(
+        self,
+        max_delta: Text,
+        *,
+        flavour: Literal["tf", "keras", "pil"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same by a part drawn from [-max_delta, max_delta).
+
+        max_delta: 0 to 0.5, or low,high; keras: the layer's factor, twice as large
+        flavour: tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision
+            (default tf)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def rgb_to_grayscale(
+        self,
+        *,
+        channels: int | None = None,
+        flavour: Literal["tf", "pil"] | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Colours to gray, as one channel or as three equal ones.
+
+        channels: 1, or 3 equal ones (default 1)
+        flavour: whose weights: tf.image on u8 and f32, or Pillow and torchvision on u8 (default tf)
+        field: which field (default image)
+        """
+        ...
+
+    def random_grayscale(
+        self,
+        p: float | None = None,
+        *,
+        flavour: Literal["tf", "pil"] | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Makes three equal channels of colours, by chance.
+
+        p: how likely (default 0.1)
+        flavour: whose weights: tf.image on u8 and f32, or Pillow and torchvision on u8 (default tf)
+        field: which field (default image)
+        """
+        ...
+
+    def random_color_degeneration(
+        self,
+        factor: Text,
+        *,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Moves colours toward their gray by a drawn share, as f32.
+
+        factor: largest share, either way, or low,high
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def color_jitter(
+        self,
+        brightness: Text | None = None,
+        contrast: Text | None = None,
+        saturation: Text | None = None,
+        hue: Text | None = None,
+        *,
+        flavour: Literal["pil", "keras"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Brightness, contrast, saturation and hue by drawn amounts, in a drawn order.
+
+        brightness: factor from 1 - x to 1 + x, or low,high (default 0)
+        contrast: the same (default 0)
+        saturation: the same (default 0)
+        hue: part of a turn from -x to x, or low,high; at most 0.5 (default 0)
+        flavour: pil: u8 as torchvision on Pillow's images; keras: f32, in this order, the layers' factors
+            (default pil)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def adjust_gamma(
+        self,
+        gamma: float,
+        *,
+        gain: float | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """gain times each value to the power gamma; u8 counts as 0 to 1.
+
+        gamma: above 1 darkens
+        gain: factor afterwards (default 1)
+        field: which field (default image)
+        """
+        ...
+
+    def random_gamma(
+        self,
+        lower: float,
+        upper: float,
+        *,
+        gain: float | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same with gamma drawn from [lower, upper).
+
+        lower: smallest gamma
+        upper: largest gamma
+        gain: factor afterwards (default 1)
+        field: which field (default image)
+        """
+        ...
+
+    def invert(
+        self,
+        *,
+        max: float | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The largest value minus each value.
+
+        max: f32: the largest value of a pixel, such as 1 or 255
+        field: which field (default image)
+        """
+        ...
+
+    def random_invert(
+        self,
+        p: float | None = None,
+        *,
+        max: float | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same, by chance.
+
+        p: how likely (default 0.5)
+        max: f32: the largest value of a pixel, such as 1 or 255
+        field: which field (default image)
+        """
+        ...
+
+    def posterize(
+        self,
+        bits: Text,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """Keeps the highest bits of u8 values.
+
+        bits: how many to keep, 0 to 8
+        field: which field (default image)
+        """
+        ...
+
+    def random_posterize(
+        self,
+        bits: Text,
+        p: float | None = None,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """The same, by chance, and with a drawn number of bits if two are given.
+
+        bits: how many to keep, 0 to 8
+        p: how likely (default 0.5)
+        field: which field (default image)
+        """
+        ...
+
+    def solarize(
+        self,
+        threshold: Text | None = None,
+        *,
+        addition: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Inverts u8 values that are not below a threshold.
+
+        threshold: values from here on are inverted (default 128)
+        addition: added and clipped before, -255 to 255 (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def random_solarize(
+        self,
+        threshold: Text | None = None,
+        p: float | None = None,
+        *,
+        addition: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same, by chance, and with drawn numbers where two are given.
+
+        threshold: values from here on are inverted (default 128)
+        p: how likely (default 0.5)
+        addition: added and clipped before, -255 to 255 (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def channel_shift(
+        self,
+        range: Text,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """Adds one drawn number to all values and clips them to the range the picture had, as f32.
+
+        range: largest change, or low,high
+        field: which field (default image)
+        """
+        ...
+
+    def gaussian_blur(
+        self,
+        kernel: int,
+        sigma: Text | None = None,
+        *,
+        p: float | None = None,
+        flavour: Literal["torch", "keras"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Blurs with a Gaussian of drawn width.
+
+        kernel: pixels along each axis, an odd number
+        sigma: standard deviation, from,to (default 0.1,2)
+        p: how likely (default 1)
+        flavour: torch: reflects at the border, keeps the type; keras: zeros there, gives f32, clips
+            (default torch)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def adjust_sharpness(
+        self,
+        factor: float,
+        *,
+        flavour: Literal["pil", "keras"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Blends with the smoothed picture, or away from it.
+
+        factor: 0 is smooth
+        flavour: pil: u8, 1 changes nothing, the border stays; keras: gives f32, 0.5 changes nothing,
+            clips (default pil)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def random_sharpness(
+        self,
+        lower: float,
+        upper: float,
+        *,
+        p: float | None = None,
+        flavour: Literal["pil", "keras"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """The same with a factor drawn from [lower, upper).
+
+        lower: least factor
+        upper: largest factor
+        p: how likely (default 1)
+        flavour: pil: u8, 1 changes nothing, the border stays; keras: gives f32, 0.5 changes nothing,
+            clips (default pil)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def gaussian_noise(
+        self,
+        stddev: float,
+        *,
+        mean: float | None = None,
+        clip: bool | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Adds normal noise to every value; u8 counts as 0 to 1 and is clipped.
+
+        stddev: its standard deviation
+        mean: of the noise (default 0)
+        clip: f32: keep values within 0 to 1, as torchvision (default false)
+        field: which field (default image)
+        """
+        ...
+
+    def random_erasing(
+        self,
+        p: float | None = None,
+        *,
+        scale: Text | None = None,
+        ratio: Text | None = None,
+        value: Text | None = None,
+        flavour: Literal["torch", "keras"] | None = None,
+        range: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Fills a part of drawn area, shape and place.
+
+        p: how likely (default 0.5)
+        scale: share of the area, from,to (default 0.02,0.33)
+        ratio: flavour=torch: height over width, from,to (default 0.3,3.3)
+        value: a number, one a channel, or random for noise, as flavour=keras has it unless told (default
+            0)
+        flavour: whose draws and noise; keras gives f32 (default torch)
+        range: flavour=keras: the values that pictures have, low,high (default 0,255)
+        field: which field (default image)
+        """
+        ...
+
+    def cutout(
+        self,
+        size: int,
+        *,
+        p: float | None = None,
+        value: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Fills a square whose middle lies anywhere in the picture.
+
+        size: of a side, in pixels
+        p: how likely (default 1)
+        value: what fills it, in the picture's units: a number, or one a channel (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def cast(
+        self,
+        dtype: DType,
+        *,
+        field: str | None = None,
+        scale: float | None = None,
+        offset: float | None = None,
+        layout: Literal["nhwc", "nchw"] | None = None,
+    ) -> Self:
+        """Another type, and x * scale + offset on the way; to whole numbers it truncates and saturates.
+
+        field: which field (default image)
+        dtype: the type
+        scale: factor, such as 1/255 (default 1)
+        offset: added afterwards (default 0)
+        layout: channels last or channels first (default nhwc)
+        """
+        ...
+
+    def rescale(
+        self,
+        scale: float,
+        offset: float | None = None,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """x * scale + offset, as f32.
+
+        scale: factor, such as 1/255
+        offset: added afterwards (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def per_image_standardization(
+        self,
+        *,
+        field: str | None = None,
+    ) -> Self:
+        """Mean 0 and standard deviation 1 for each picture, as f32.
+
+        field: which field (default image)
+        """
+        ...
+
+    def samplewise(
+        self,
+        *,
+        center: bool | None = None,
+        std: bool | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Minus the picture's mean, divided by its standard deviation, as f32.
+
+        center: subtract the mean; std does so in any case (default true)
+        std: divide by the standard deviation + 1e-6 (default true)
+        field: which field (default image)
+        """
+        ...
+
+    def featurewise(
+        self,
+        *,
+        mean: Text,
+        std: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """(x - mean) / (std + 1e-6) with numbers that were fitted on a data set, as f32.
+
+        mean: one number, or one a channel: 120.7,113.9,103.1
+        std: the same; without it the values are centred only
+        field: which field (default image)
+        """
+        ...
+
+    def zca(
+        self,
+        *,
+        file: Text,
+        field: str | None = None,
+    ) -> Self:
+        """A small picture as one row of values, times a matrix from an .npy file, as f32.
+
+        file: square matrix of float32 or float64, at most 4096 x 4096
+        field: which field (default image)
+        """
+        ...
+
+    def rand_augment(
+        self,
+        num_ops: int | None = None,
+        magnitude: int | None = None,
+        *,
+        bins: int | None = None,
+        interpolation: Literal["nearest", "bilinear"] | None = None,
+        fill: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Some of fourteen operations, drawn, all at one strength.
+
+        num_ops: how many of them, one after the other (default 2)
+        magnitude: their strength, a step below bins (default 9)
+        bins: steps from no to full strength (default 31)
+        interpolation: how shears, moves and turns sample (default nearest)
+        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def trivial_augment_wide(
+        self,
+        *,
+        bins: int | None = None,
+        interpolation: Literal["nearest", "bilinear"] | None = None,
+        fill: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """One of fourteen operations at a strength from a wide range, both drawn.
+
+        bins: steps from no to full strength (default 31)
+        interpolation: how shears, moves and turns sample (default nearest)
+        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def auto_augment(
+        self,
+        policy: Literal["imagenet", "cifar10", "svhn"] | None = None,
+        *,
+        interpolation: Literal["nearest", "bilinear"] | None = None,
+        fill: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """One of 25 pairs of operations that were found for a data set.
+
+        policy: which data set (default imagenet)
+        interpolation: how shears, moves and turns sample (default nearest)
+        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
+        field: which field (default image)
+        """
+        ...
+
+    def augmix(
+        self,
+        *,
+        severity: int | None = None,
+        width: int | None = None,
+        depth: int | None = None,
+        alpha: float | None = None,
+        all_ops: bool | None = None,
+        interpolation: Literal["nearest", "bilinear"] | None = None,
+        fill: Text | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Mixes the picture with others that chains of operations make of it, in drawn shares.
+
+        severity: how many of ten steps of strength are drawn from (default 3)
+        width: chains (default 3)
+        depth: operations in a chain; below 1: 1 to 3, drawn (default -1)
+        alpha: of the distributions that the shares are drawn from (default 1)
+        all_ops: also brightness, color, contrast and sharpness (default true)
+        interpolation: how shears, moves and turns sample (default bilinear)
+        fill: what they show outside of the picture: a number from 0 to 255, or one a channel (default 0)
+        field: which field (default image)
+        """
+        ...
+
     def image_data_generator(
         self,
         *,
@@ -1523,172 +1567,6 @@ class Operations:
         mean: featurewise: subtracted, one number or one a channel
         std: featurewise: divided by it + 1e-6
         flavour: which axes and which middle, see the reference (default keras3)
-        field: which field (default image)
-        """
-        ...
-
-    def batch(
-        self,
-        size: int,
-        *,
-        drop_remainder: bool | None = None,
-        pad_remainder: bool | None = None,
-    ) -> Self:
-        """Puts consecutive samples together.
-
-        size: samples in a batch, of one rank
-        drop_remainder: leave out a last batch that is not full (default false)
-        pad_remainder: fill it up with repeated samples; so with several ranks in any case (default false)
-        """
-        ...
-
-    def padded_batch(
-        self,
-        size: int,
-        *shapes: Text,
-        padding: Text | None = None,
-        max: Text | None = None,
-        drop_remainder: bool | None = None,
-        pad_remainder: bool | None = None,
-    ) -> Self:
-        """A batch of fields that differ in size, filled up to the largest of the batch or to a given size.
-
-        size: samples in a batch, of one rank
-        shapes: fields of one size in all batches: image=640x640x3; * is the largest of the batch
-        padding: what fills up: a number, or such as image:255,ids:-1 (default 0)
-        max: the largest size there can be, where neither text nor index tells it: 2000x2000x3, or
-            image:2000x2000x3
-        drop_remainder: leave out a last batch that is not full (default false)
-        pad_remainder: fill it up with repeated samples; so with several ranks in any case (default false)
-        """
-        ...
-
-    def unbatch(
-        self,
-    ) -> Self:
-        """Takes batches apart into samples."""
-        ...
-
-    def rebatch(
-        self,
-        size: int,
-        *,
-        drop_remainder: bool | None = None,
-        pad_remainder: bool | None = None,
-    ) -> Self:
-        """The samples of batches in batches of another size.
-
-        size: samples in a batch, of one rank
-        drop_remainder: leave out a last batch that is not full (default false)
-        pad_remainder: fill it up with repeated samples; so with several ranks in any case (default false)
-        """
-        ...
-
-    def prefetch(
-        self,
-        count: Text | None = None,
-    ) -> Self:
-        """How many finished batches may wait; auto follows the consumer.
-
-        count: a number, or auto (default auto)
-        """
-        ...
-
-    def options(
-        self,
-        *,
-        on_error: Literal["raise", "skip", "replace"] | None = None,
-        max_bad: int | None = None,
-        seed: int | None = None,
-        fuse: bool | None = None,
-        checkpoints: bool | None = None,
-        accuracy: Literal["exact", "fast"] | None = None,
-        read_ahead: Text | None = None,
-    ) -> Self:
-        """Settings of the whole pipeline; may stand anywhere.
-
-        on_error: what a bad sample does
-        max_bad: bad samples of an epoch after which it fails all the same; 0: any number
-        seed: its own seed; without it the pipeline's
-        fuse: off: every operation by itself, with the same results (default true)
-        checkpoints: off: where rows of a JPEG begin is not remembered for its next crop; same results
-            (default true)
-        accuracy: fast: libjpeg's fast IDCT, as TensorFlow decodes by default (default exact)
-        read_ahead: threads that read what comes next; auto: when storage is slow; off: none (default
-            auto)
-        """
-        ...
-
-    def cache(
-        self,
-        path: Text | None = None,
-        *,
-        max: int | None = None,
-        freeze: bool | None = None,
-    ) -> Self:
-        """Keeps the samples as they are here, by their numbers, in memory or in a directory; later epochs
-        take them from there.
-
-        path: a directory, which is made; left out: in memory
-        max: bytes, such as 4GiB; 0: half of the memory budget, or as much as the disk has (default 0)
-        freeze: true: random operations may stand before it; they draw once for each sample, for ever
-            (default false)
-        """
-        ...
-
-    def one_hot(
-        self,
-        classes: int | None = None,
-        *,
-        field: str | None = None,
-        smoothing: float | None = None,
-        off: float | None = None,
-        on: float | None = None,
-    ) -> Self:
-        """A label to f32 numbers, one for each class: 1 for its own, 0 for the others; smoothed if asked.
-
-        field: which field (default label)
-        classes: how many; 0: as many as the source knows (default 0)
-        smoothing: share that is spread over all classes (default 0)
-        off: for other classes (default 0)
-        on: for its own class (default 1)
-        """
-        ...
-
-    def mixup(
-        self,
-        alpha: float | None = None,
-        *,
-        group: int | None = None,
-        p: float | None = None,
-        labels: str | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Blends each sample of a batch with the next one of its group, labels too.
-
-        alpha: of Beta(alpha, alpha), from which the own share is drawn (default 0.2)
-        group: samples among which partners are taken; the batch is a multiple of it (default 16)
-        p: how likely (default 1)
-        labels: f32 labels that are mixed with the same shares; none: there are none (default label)
-        field: which field (default image)
-        """
-        ...
-
-    def cutmix(
-        self,
-        alpha: float | None = None,
-        *,
-        group: int | None = None,
-        p: float | None = None,
-        labels: str | None = None,
-        field: str | None = None,
-    ) -> Self:
-        """Pastes a box of the next sample of the group into each sample of a batch; labels are mixed by area.
-
-        alpha: of Beta(alpha, alpha), from which the own share is drawn (default 1)
-        group: samples among which partners are taken; the batch is a multiple of it (default 16)
-        p: how likely (default 1)
-        labels: f32 labels that are mixed with the same shares; none: there are none (default label)
         field: which field (default image)
         """
         ...
@@ -1757,6 +1635,101 @@ class Operations:
         """
         ...
 
+    def mixup(
+        self,
+        alpha: float | None = None,
+        *,
+        group: int | None = None,
+        p: float | None = None,
+        labels: str | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Blends each sample of a batch with the next one of its group, labels too.
+
+        alpha: of Beta(alpha, alpha), from which the own share is drawn (default 0.2)
+        group: samples among which partners are taken; the batch is a multiple of it (default 16)
+        p: how likely (default 1)
+        labels: f32 labels that are mixed with the same shares; none: there are none (default label)
+        field: which field (default image)
+        """
+        ...
+
+    def cutmix(
+        self,
+        alpha: float | None = None,
+        *,
+        group: int | None = None,
+        p: float | None = None,
+        labels: str | None = None,
+        field: str | None = None,
+    ) -> Self:
+        """Pastes a box of the next sample of the group into each sample of a batch; labels are mixed by area.
+
+        alpha: of Beta(alpha, alpha), from which the own share is drawn (default 1)
+        group: samples among which partners are taken; the batch is a multiple of it (default 16)
+        p: how likely (default 1)
+        labels: f32 labels that are mixed with the same shares; none: there are none (default label)
+        field: which field (default image)
+        """
+        ...
+
+    def batch(
+        self,
+        size: int,
+        *,
+        drop_remainder: bool | None = None,
+        pad_remainder: bool | None = None,
+    ) -> Self:
+        """Puts consecutive samples together.
+
+        size: samples in a batch, of one rank
+        drop_remainder: leave out a last batch that is not full (default false)
+        pad_remainder: fill it up with repeated samples; so with several ranks in any case (default false)
+        """
+        ...
+
+    def padded_batch(
+        self,
+        size: int,
+        *shapes: Text,
+        padding: Text | None = None,
+        max: Text | None = None,
+        drop_remainder: bool | None = None,
+        pad_remainder: bool | None = None,
+    ) -> Self:
+        """A batch of fields that differ in size, filled up to the largest of the batch or to a given size.
+
+        size: samples in a batch, of one rank
+        shapes: fields of one size in all batches: image=640x640x3; * is the largest of the batch
+        padding: what fills up: a number, or such as image:255,ids:-1 (default 0)
+        max: the largest size there can be, where neither text nor index tells it: 2000x2000x3, or
+            image:2000x2000x3
+        drop_remainder: leave out a last batch that is not full (default false)
+        pad_remainder: fill it up with repeated samples; so with several ranks in any case (default false)
+        """
+        ...
+
+    def unbatch(
+        self,
+    ) -> Self:
+        """Takes batches apart into samples."""
+        ...
+
+    def rebatch(
+        self,
+        size: int,
+        *,
+        drop_remainder: bool | None = None,
+        pad_remainder: bool | None = None,
+    ) -> Self:
+        """The samples of batches in batches of another size.
+
+        size: samples in a batch, of one rank
+        drop_remainder: leave out a last batch that is not full (default false)
+        pad_remainder: fill it up with repeated samples; so with several ranks in any case (default false)
+        """
+        ...
+
     def bucket_by_aspect_ratio(
         self,
         edges: Text,
@@ -1772,28 +1745,13 @@ class Operations:
         """
         ...
 
-    def resize_to_bucket(
+    def prefetch(
         self,
-        *,
-        method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
-        flavour: Literal["pil", "tf"] | None = None,
-        antialias: bool | None = None,
-        crop_to_aspect_ratio: bool | None = None,
-        pad_to_aspect_ratio: bool | None = None,
-        fill: Text | None = None,
-        field: str | None = None,
+        count: Text | None = None,
     ) -> Self:
-        """The size that bucket_by_aspect_ratio gives to the batch of the picture.
+        """How many finished batches may wait; auto follows the consumer.
 
-        method: interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the
-            last three (default bilinear)
-        flavour: whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32 (default pil)
-        antialias: widen the filter when the picture shrinks (default false)
-        crop_to_aspect_ratio: only the largest part in the middle that has the shape of the result
-            (default false)
-        pad_to_aspect_ratio: with a border first that gives it the shape of the result (default false)
-        fill: of a constant border: one number, or one a channel, in the picture's units (default 0)
-        field: which field (default image)
+        count: a number, or auto (default auto)
         """
         ...
 
@@ -1806,5 +1764,47 @@ class Operations:
         that tells another device what to do.
 
         field: which field (default image)
+        """
+        ...
+
+    def cache(
+        self,
+        path: Text | None = None,
+        *,
+        max: int | None = None,
+        freeze: bool | None = None,
+    ) -> Self:
+        """Keeps the samples as they are here, by their numbers, in memory or in a directory; later epochs
+        take them from there.
+
+        path: a directory, which is made; left out: in memory
+        max: bytes, such as 4GiB; 0: half of the memory budget, or as much as the disk has (default 0)
+        freeze: true: random operations may stand before it; they draw once for each sample, for ever
+            (default false)
+        """
+        ...
+
+    def options(
+        self,
+        *,
+        on_error: Literal["raise", "skip", "replace"] | None = None,
+        max_bad: int | None = None,
+        seed: int | None = None,
+        fuse: bool | None = None,
+        checkpoints: bool | None = None,
+        accuracy: Literal["exact", "fast"] | None = None,
+        read_ahead: Text | None = None,
+    ) -> Self:
+        """Settings of the whole pipeline; may stand anywhere.
+
+        on_error: what a bad sample does
+        max_bad: bad samples of an epoch after which it fails all the same; 0: any number
+        seed: its own seed; without it the pipeline's
+        fuse: off: every operation by itself, with the same results (default true)
+        checkpoints: off: where rows of a JPEG begin is not remembered for its next crop; same results
+            (default true)
+        accuracy: fast: libjpeg's fast IDCT, as TensorFlow decodes by default (default exact)
+        read_ahead: threads that read what comes next; auto: when storage is slow; off: none (default
+            auto)
         """
         ...

@@ -1,15 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The families of operations, in the order in which a pipeline usually has them. */
+/* The families of operations, in the order in which a pipeline usually has them: the one list of them. Family x is the table
+ * leat__ops_x in ops_x.c; a table ends with a row without a name. */
 #include "plan/op.h"
 
-static const leat__op *const families[] = {
-    leat__ops_sources,  leat__ops_combine,   leat__ops_order,   leat__ops_interleave, leat__ops_select,
-    leat__ops_split,    leat__ops_fields,    leat__ops_labels,  leat__ops_image,      leat__ops_crop,
-    leat__ops_sizes,    leat__ops_distorted, leat__ops_colour,  leat__ops_jitter,     leat__ops_tone,
-    leat__ops_standard, leat__ops_filter,    leat__ops_augment, leat__ops_warp,       leat__ops_affine,
-    leat__ops_idg,      leat__ops_batching,  leat__ops_batch,   leat__ops_cache,      leat__ops_mix,
-    leat__ops_follow,   leat__ops_bucket,    leat__ops_device,
-};
+#define FAMILIES(FAMILY)         \
+    FAMILY(sources)              \
+    FAMILY(combine)              \
+    FAMILY(order)                \
+    FAMILY(filter)               \
+    FAMILY(split)                \
+    FAMILY(fields)               \
+    FAMILY(labels)               \
+    FAMILY(decode)               \
+    FAMILY(resize)               \
+    FAMILY(crop)                 \
+    FAMILY(pad)                  \
+    FAMILY(flip_rotate)          \
+    FAMILY(warp)                 \
+    FAMILY(affine)               \
+    FAMILY(brightness_contrast)  \
+    FAMILY(colour)               \
+    FAMILY(tone)                 \
+    FAMILY(blur)                 \
+    FAMILY(erase)                \
+    FAMILY(normalize)            \
+    FAMILY(augment)              \
+    FAMILY(image_data_generator) \
+    FAMILY(coordinates)          \
+    FAMILY(mix)                  \
+    FAMILY(batch)                \
+    FAMILY(device)               \
+    FAMILY(cache)                \
+    FAMILY(options)
+
+#define DECLARED(name) extern const leat__op leat__ops_##name[];
+#define LISTED(name) leat__ops_##name,
+
+FAMILIES(DECLARED)
+
+static const leat__op *const families[] = {FAMILIES(LISTED)};
 
 const leat__op *leat__op_at(size_t i) {
     for (size_t f = 0; f < LEAT_COUNT(families); f++)

@@ -5,12 +5,10 @@
  * picture. The output asks the last movement first. */
 #include "base/maths.h"
 #include "image/warp/pil_affine.h"
-#include "ops/ops_warp.h"
-
-#define PI 3.14159265358979323846
+#include "ops/ops_shared.h"
 
 static double radians(double degrees) {
-    return degrees * (PI / 180);
+    return degrees * (LEAT_PI / 180);
 }
 
 static double tangent(double degrees) {

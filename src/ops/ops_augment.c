@@ -1,12 +1,153 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Composites: operations of which each sample gets some, by chance. All draws of a sample are made first,
  * then the operations run one after the other, back and forth between two pictures. They work on u8 in
- * Pillow's arithmetic. */
+ * Pillow's arithmetic. Which operations there are and how strong they are is as torchvision has it. */
 #include "base/maths.h"
+#include "image/colour/enhance.h"
 #include "image/pass/mix.h"
-#include "ops/augment_policy.h"
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
+
+/* ------------------------------------------------------------------------------------------- strength */
+
+typedef enum space {
+    SPACE_STANDARD, /* RandAugment and AutoAugment              */
+    SPACE_WIDE,     /* TrivialAugmentWide                       */
+    SPACE_MIX,      /* AugMix                                   */
+} space;
+
+static double step_between(double from, double to, int bin, int n_bins) {
+    const float low = (float)from, high = (float)to, step = (high - low) / (float)(n_bins - 1);
+    if (bin < n_bins / 2) return (double)(float)((double)low + (double)step * bin);
+    return (double)(float)((double)high - (double)step * (n_bins - 1 - bin));
+}
+
+/* bits less at the last step */
+static double bits_at(int most, int less, int bin, int n_bins) {
+    const float share = (float)bin / (float)((n_bins - 1) / (double)less);
+    return most - leat__round_even((double)share);
+}
+
+/* How strong an operation is at step bin of n_bins > 1, for a picture of this size; 0 where there are no degrees. Steps lie
+ * as torch.linspace lays them in float32, to the last bit: the exact product is rounded once, and the upper half counts
+ * from the end. */
+static double magnitude_at(space from, leat__enhance_op op, int bin, int n_bins, int height, int width) {
+    const bool wide = from == SPACE_WIDE, mix = from == SPACE_MIX;
+    const int side = op == LEAT_ENHANCE_TRANSLATE_X ? width : height;
+    switch (op) {
+    case LEAT_ENHANCE_SHEAR_X:
+    case LEAT_ENHANCE_SHEAR_Y: return step_between(0, wide ? 0.99 : 0.3, bin, n_bins);
+    case LEAT_ENHANCE_TRANSLATE_X:
+    case LEAT_ENHANCE_TRANSLATE_Y:
+        return step_between(0, wide ? 32.0 : mix ? side / 3.0 : 150.0 / 331.0 * side, bin, n_bins);
+    case LEAT_ENHANCE_ROTATE: return step_between(0, wide ? 135.0 : 30.0, bin, n_bins);
+    case LEAT_ENHANCE_BRIGHTNESS:
+    case LEAT_ENHANCE_COLOR:
+    case LEAT_ENHANCE_CONTRAST:
+    case LEAT_ENHANCE_SHARPNESS: return step_between(0, wide ? 0.99 : 0.9, bin, n_bins);
+    case LEAT_ENHANCE_POSTERIZE: return bits_at(mix ? 4 : 8, wide ? 6 : 4, bin, n_bins);
+    case LEAT_ENHANCE_SOLARIZE: return step_between(255.0, 0, bin, n_bins);
+    default: return 0;
+    }
+}
+
+/* Whether there are degrees of it, and whether they go both ways. */
+static bool has_degrees(leat__enhance_op op) {
+    return op >= LEAT_ENHANCE_SHEAR_X && op <= LEAT_ENHANCE_SOLARIZE;
+}
+
+static bool is_signed(leat__enhance_op op) {
+    return op >= LEAT_ENHANCE_SHEAR_X && op <= LEAT_ENHANCE_SHARPNESS;
+}
+
+/* ------------------------------------------------------------------------------------------- policies */
+
+#define N_POLICIES 25 /* sub-policies of each */
+#define BINS 10       /* AutoAugment's and AugMix's */
+
+typedef struct choice { /* one half of a sub-policy                */
+    uint8_t op;         /* leat__enhance_op                        */
+    uint8_t tenths;     /* its chance                              */
+    uint8_t bin;        /* of BINS                                 */
+} choice;
+
+typedef enum policy_name {
+    POLICY_IMAGENET,
+    POLICY_CIFAR10,
+    POLICY_SVHN,
+} policy_name;
+
+/* Found by search: Cubuk, Zoph, Mane, Vasudevan, Le, "AutoAugment: Learning augmentation policies from data",
+ * 2019. Operation, chance in tenths, step. */
+enum {
+    SHEAR_X = LEAT_ENHANCE_SHEAR_X,
+    SHEAR_Y = LEAT_ENHANCE_SHEAR_Y,
+    TRANSLATE_X = LEAT_ENHANCE_TRANSLATE_X,
+    TRANSLATE_Y = LEAT_ENHANCE_TRANSLATE_Y,
+    ROTATE = LEAT_ENHANCE_ROTATE,
+    BRIGHTNESS = LEAT_ENHANCE_BRIGHTNESS,
+    COLOR = LEAT_ENHANCE_COLOR,
+    CONTRAST = LEAT_ENHANCE_CONTRAST,
+    SHARPNESS = LEAT_ENHANCE_SHARPNESS,
+    POSTERIZE = LEAT_ENHANCE_POSTERIZE,
+    SOLARIZE = LEAT_ENHANCE_SOLARIZE,
+    AUTOCONTRAST = LEAT_ENHANCE_AUTOCONTRAST,
+    EQUALIZE = LEAT_ENHANCE_EQUALIZE,
+    INVERT = LEAT_ENHANCE_INVERT,
+};
+
+static const choice policies[3][N_POLICIES][2] = {
+    [POLICY_IMAGENET] =
+        {
+            {{POSTERIZE, 4, 8}, {ROTATE, 6, 9}},  {{SOLARIZE, 6, 5}, {AUTOCONTRAST, 6, 0}},
+            {{EQUALIZE, 8, 0}, {EQUALIZE, 6, 0}}, {{POSTERIZE, 6, 7}, {POSTERIZE, 6, 6}},
+            {{EQUALIZE, 4, 0}, {SOLARIZE, 2, 4}}, {{EQUALIZE, 4, 0}, {ROTATE, 8, 8}},
+            {{SOLARIZE, 6, 3}, {EQUALIZE, 6, 0}}, {{POSTERIZE, 8, 5}, {EQUALIZE, 10, 0}},
+            {{ROTATE, 2, 3}, {SOLARIZE, 6, 8}},   {{EQUALIZE, 6, 0}, {POSTERIZE, 4, 6}},
+            {{ROTATE, 8, 8}, {COLOR, 4, 0}},      {{ROTATE, 4, 9}, {EQUALIZE, 6, 0}},
+            {{EQUALIZE, 0, 0}, {EQUALIZE, 8, 0}}, {{INVERT, 6, 0}, {EQUALIZE, 10, 0}},
+            {{COLOR, 6, 4}, {CONTRAST, 10, 8}},   {{ROTATE, 8, 8}, {COLOR, 10, 2}},
+            {{COLOR, 8, 8}, {SOLARIZE, 8, 7}},    {{SHARPNESS, 4, 7}, {INVERT, 6, 0}},
+            {{SHEAR_X, 6, 5}, {EQUALIZE, 10, 0}}, {{COLOR, 4, 0}, {EQUALIZE, 6, 0}},
+            {{EQUALIZE, 4, 0}, {SOLARIZE, 2, 4}}, {{SOLARIZE, 6, 5}, {AUTOCONTRAST, 6, 0}},
+            {{INVERT, 6, 0}, {EQUALIZE, 10, 0}},  {{COLOR, 6, 4}, {CONTRAST, 10, 8}},
+            {{EQUALIZE, 8, 0}, {EQUALIZE, 6, 0}},
+        },
+    [POLICY_CIFAR10] =
+        {
+            {{INVERT, 1, 0}, {CONTRAST, 2, 6}},          {{ROTATE, 7, 2}, {TRANSLATE_X, 3, 9}},
+            {{SHARPNESS, 8, 1}, {SHARPNESS, 9, 3}},      {{SHEAR_Y, 5, 8}, {TRANSLATE_Y, 7, 9}},
+            {{AUTOCONTRAST, 5, 0}, {EQUALIZE, 9, 0}},    {{SHEAR_Y, 2, 7}, {POSTERIZE, 3, 7}},
+            {{COLOR, 4, 3}, {BRIGHTNESS, 6, 7}},         {{SHARPNESS, 3, 9}, {BRIGHTNESS, 7, 9}},
+            {{EQUALIZE, 6, 0}, {EQUALIZE, 5, 0}},        {{CONTRAST, 6, 7}, {SHARPNESS, 6, 5}},
+            {{COLOR, 7, 7}, {TRANSLATE_X, 5, 8}},        {{EQUALIZE, 3, 0}, {AUTOCONTRAST, 4, 0}},
+            {{TRANSLATE_Y, 4, 3}, {SHARPNESS, 2, 6}},    {{BRIGHTNESS, 9, 6}, {COLOR, 2, 8}},
+            {{SOLARIZE, 5, 2}, {INVERT, 0, 0}},          {{EQUALIZE, 2, 0}, {AUTOCONTRAST, 6, 0}},
+            {{EQUALIZE, 2, 0}, {EQUALIZE, 6, 0}},        {{COLOR, 9, 9}, {EQUALIZE, 6, 0}},
+            {{AUTOCONTRAST, 8, 0}, {SOLARIZE, 2, 8}},    {{BRIGHTNESS, 1, 3}, {COLOR, 7, 0}},
+            {{SOLARIZE, 4, 5}, {AUTOCONTRAST, 9, 0}},    {{TRANSLATE_Y, 9, 9}, {TRANSLATE_Y, 7, 9}},
+            {{AUTOCONTRAST, 9, 0}, {SOLARIZE, 8, 3}},    {{EQUALIZE, 8, 0}, {INVERT, 1, 0}},
+            {{TRANSLATE_Y, 7, 9}, {AUTOCONTRAST, 9, 0}},
+        },
+    [POLICY_SVHN] =
+        {
+            {{SHEAR_X, 9, 4}, {INVERT, 2, 0}},       {{SHEAR_Y, 9, 8}, {INVERT, 7, 0}},
+            {{EQUALIZE, 6, 0}, {SOLARIZE, 6, 6}},    {{INVERT, 9, 0}, {EQUALIZE, 6, 0}},
+            {{EQUALIZE, 6, 0}, {ROTATE, 9, 3}},      {{SHEAR_X, 9, 4}, {AUTOCONTRAST, 8, 0}},
+            {{SHEAR_Y, 9, 8}, {INVERT, 4, 0}},       {{SHEAR_Y, 9, 5}, {SOLARIZE, 2, 6}},
+            {{INVERT, 9, 0}, {AUTOCONTRAST, 8, 0}},  {{EQUALIZE, 6, 0}, {ROTATE, 9, 3}},
+            {{SHEAR_X, 9, 4}, {SOLARIZE, 3, 3}},     {{SHEAR_Y, 8, 8}, {INVERT, 7, 0}},
+            {{EQUALIZE, 9, 0}, {TRANSLATE_Y, 6, 6}}, {{INVERT, 9, 0}, {EQUALIZE, 6, 0}},
+            {{CONTRAST, 3, 3}, {ROTATE, 8, 4}},      {{INVERT, 8, 0}, {TRANSLATE_Y, 0, 2}},
+            {{SHEAR_Y, 7, 6}, {SOLARIZE, 4, 8}},     {{INVERT, 6, 0}, {ROTATE, 8, 4}},
+            {{SHEAR_Y, 3, 7}, {TRANSLATE_X, 9, 3}},  {{SHEAR_X, 1, 6}, {INVERT, 6, 0}},
+            {{SOLARIZE, 7, 2}, {TRANSLATE_Y, 6, 7}}, {{SHEAR_Y, 8, 4}, {INVERT, 8, 0}},
+            {{SHEAR_X, 7, 9}, {TRANSLATE_Y, 8, 3}},  {{SHEAR_Y, 8, 5}, {AUTOCONTRAST, 7, 0}},
+            {{SHEAR_X, 7, 2}, {INVERT, 1, 0}},
+        },
+};
+
+/* --------------------------------------------------------------------------------------------- chains */
 
 enum { CHAIN_MAX = 32, WIDTH_MAX = 16 };
 
@@ -25,7 +166,7 @@ typedef struct composite {
     int width; /* AugMix: chains */
     double alpha;
     bool all_ops;
-    leat__augment_policy policy;
+    policy_name policy;
     bool bilinear;
     int n_fill;
     uint8_t fill[4];
@@ -34,7 +175,7 @@ typedef struct composite {
 /* Adds an operation; an identity is nothing to do. */
 static void add_step(leat__drawing *d, steps *chain, leat__enhance_op op, double magnitude) {
     leat__params_add_word(d, "op", leat__enhance_name(op));
-    if (leat__augment_has_degrees(op)) leat__params_add(d, "magnitude", magnitude);
+    if (has_degrees(op)) leat__params_add(d, "magnitude", magnitude);
     if (op == LEAT_ENHANCE_IDENTITY || chain->n == CHAIN_MAX) return;
     chain->step[chain->n].op = op;
     chain->step[chain->n++].magnitude = magnitude;
@@ -42,7 +183,7 @@ static void add_step(leat__drawing *d, steps *chain, leat__enhance_op op, double
 
 /* Either way with equal chances, if the operation goes both ways. */
 static double draw_sign(leat__drawing *d, leat__enhance_op op, double magnitude) {
-    const bool negative = leat__augment_is_signed(op) && leat__rng_below(&d->rng, 2);
+    const bool negative = is_signed(op) && leat__rng_below(&d->rng, 2);
     return negative && magnitude != 0 ? -magnitude : magnitude;
 }
 
@@ -95,8 +236,8 @@ static int run_rand_augment(const leat__image_op *op, leat__drawing *d, const le
     LEAT_TRY(begin(op, d, tools, &how, err));
     for (int i = 0; i < plan->n_ops; i++) {
         const leat__enhance_op drawn = (leat__enhance_op)leat__rng_below(&d->rng, LEAT_ENHANCE_INVERT);
-        const double magnitude = leat__augment_magnitude(LEAT_AUGMENT_STANDARD, drawn, plan->bin,
-                                                         plan->n_bins, d->height, d->width);
+        const double magnitude =
+            magnitude_at(SPACE_STANDARD, drawn, plan->bin, plan->n_bins, d->height, d->width);
         add_step(d, &chain, drawn, draw_sign(d, drawn, magnitude));
     }
     return finish(&how, &chain, tools, in, out, err);
@@ -110,8 +251,7 @@ static int run_trivial_augment(const leat__image_op *op, leat__drawing *d, const
     LEAT_TRY(begin(op, d, tools, &how, err));
     const leat__enhance_op drawn = (leat__enhance_op)leat__rng_below(&d->rng, LEAT_ENHANCE_INVERT);
     const int bin = (int)leat__rng_below(&d->rng, (uint64_t)plan->n_bins);
-    const double magnitude =
-        leat__augment_magnitude(LEAT_AUGMENT_WIDE, drawn, bin, plan->n_bins, d->height, d->width);
+    const double magnitude = magnitude_at(SPACE_WIDE, drawn, bin, plan->n_bins, d->height, d->width);
     add_step(d, &chain, drawn, draw_sign(d, drawn, magnitude));
     return finish(&how, &chain, tools, in, out, err);
 }
@@ -122,13 +262,12 @@ static int run_auto_augment(const leat__image_op *op, leat__drawing *d, const le
     leat__enhance how;
     steps chain = {.n = 0};
     LEAT_TRY(begin(op, d, tools, &how, err));
-    const int number = (int)leat__rng_below(&d->rng, LEAT_AUGMENT_POLICIES);
-    const leat__augment_choice *pair = leat__augment_pair(plan->policy, number);
+    const int number = (int)leat__rng_below(&d->rng, N_POLICIES);
+    const choice *pair = policies[plan->policy][number];
     leat__params_add(d, "policy", number);
     for (int i = 0; i < 2; i++) {
         const leat__enhance_op half = (leat__enhance_op)pair[i].op;
-        const double magnitude = leat__augment_magnitude(LEAT_AUGMENT_STANDARD, half, pair[i].bin,
-                                                         LEAT_AUGMENT_BINS, d->height, d->width);
+        const double magnitude = magnitude_at(SPACE_STANDARD, half, pair[i].bin, BINS, d->height, d->width);
         const bool taken = leat__draw_chance(d, pair[i].tenths / 10.0);
         const double drawn = draw_sign(d, half, magnitude);
         if (taken) add_step(d, &chain, half, drawn);
@@ -160,8 +299,7 @@ static void draw_chain(const composite *plan, leat__drawing *d, steps *chain) {
         if (!plan->all_ops && number >= (int)MOVED) number += LEFT_OUT;
         const leat__enhance_op drawn = (leat__enhance_op)number;
         const int bin = (int)leat__rng_below(&d->rng, (uint64_t)plan->bin);
-        const double magnitude =
-            leat__augment_magnitude(LEAT_AUGMENT_MIX, drawn, bin, LEAT_AUGMENT_BINS, d->height, d->width);
+        const double magnitude = magnitude_at(SPACE_MIX, drawn, bin, BINS, d->height, d->width);
         add_step(d, chain, drawn, draw_sign(d, drawn, magnitude));
     }
 }
@@ -249,7 +387,7 @@ static int plan_trivial_augment(leat__planner *planner, const leat__use *use, le
 }
 
 static int plan_auto_augment(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const composite plan = {.policy = (leat__augment_policy)leat__use_arg(use, "policy")->i};
+    const composite plan = {.policy = (policy_name)leat__use_arg(use, "policy")->i};
     return add_composite(planner, use, plan, run_auto_augment, err);
 }
 
@@ -331,7 +469,7 @@ const leat__op leat__ops_augment[] = {
               .kind = LEAT_ARG_INT,
               .fallback = "3",
               .min = 1,
-              .max = LEAT_AUGMENT_BINS,
+              .max = BINS,
               .named = true,
               .help = "how many of ten steps of strength are drawn from"},
              {.name = "width",

@@ -1,37 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colour: brightness, gamma, saturation, hue, gray and noise. */
-#include "ops/ops_colour.h"
-
-#include <stdio.h>
-
-#include "image/colour/table.h"
-#include "ops/ops_args.h"
+/* Colours: saturation, hue, gray, and color_jitter, which has brightness and contrast too. */
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
 
-/* ---------------------------------------------------------------------------------------------- points */
-
-void leat__colour_add_brightness(leat__drawing *d, leat__pass *pass, leat__colour flavour, double amount,
-                                 const double range[2]) {
-    uint8_t table[256];
-    leat__draw_note(d, (float)amount);
-    if (flavour == LEAT_COLOUR_KERAS) {
-        leat__pass_add_scale(pass, 1.0f, (float)amount * (float)(range[1] - range[0]));
-        leat__pass_add_clamp(pass, (float)range[0], (float)range[1]);
-    } else if (flavour == LEAT_COLOUR_PIL) {
-        leat__table_pil_brightness(table, (float)amount);
-        leat__pass_add_table(pass, table);
-    } else if (d->dtype == LEAT_DTYPE_U8) {
-        leat__table_tf_brightness(table, (float)amount);
-        leat__pass_add_table(pass, table);
-    } else {
-        leat__pass_add_scale(pass, 1.0f, (float)amount);
-    }
-}
-
-static void add_pixels(leat__pass *pass, int dtype, int kernel, const leat__pixel_args *args) {
-    if (dtype == LEAT_DTYPE_U8) leat__pass_add_pixels_u8(pass, kernel, args);
-    else leat__pass_add_pixels(pass, kernel, args);
-}
+/* --------------------------------------------------------------------------------------------- points */
 
 void leat__colour_add_saturation(leat__drawing *d, leat__pass *pass, leat__colour flavour, double amount,
                                  const double range[2]) {
@@ -42,7 +14,7 @@ void leat__colour_add_saturation(leat__drawing *d, leat__pass *pass, leat__colou
         const leat__pixel_args args = {.p = {x, (float)range[0], (float)range[1]}};
         leat__pass_add_pixels(pass, LEAT_PIXELS_KERAS_SATURATION, &args);
     } else if (flavour == LEAT_COLOUR_TF) {
-        add_pixels(pass, d->dtype, LEAT_PIXELS_SATURATION, &(leat__pixel_args){.p = {x}});
+        leat__add_pixels(pass, d->dtype, LEAT_PIXELS_SATURATION, &(leat__pixel_args){.p = {x}});
     } else if (d->channels >= 3) { /* gray stays gray */
         leat__pass_add_pixels_u8(pass, LEAT_PIXELS_PIL_COLOR, &(leat__pixel_args){.p = {x}});
     }
@@ -63,7 +35,7 @@ void leat__colour_add_hue(leat__drawing *d, leat__pass *pass, leat__colour flavo
         last->as.pixels.kernel = LEAT_PIXELS_SATURATION_HUE; /* both in one sweep, with the same bits */
         last->as.pixels.args.p[1] = (float)part;
     } else {
-        add_pixels(pass, d->dtype, LEAT_PIXELS_HUE, &(leat__pixel_args){.p = {(float)part}});
+        leat__add_pixels(pass, d->dtype, LEAT_PIXELS_HUE, &(leat__pixel_args){.p = {(float)part}});
     }
 }
 
@@ -87,14 +59,10 @@ int leat__colour_read(leat__planner *planner, const leat__use *use, bool rgb, in
                                " channel%s: decode with "
                                "channels=3",
                                info->name, channels, channels > 1 ? "s" : "");
-    LEAT_TRY(leat__plan_read_range(use, "range", range, err));
-    if (!(range[1] > range[0]))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "range must be two numbers, such as 0,255 or 0,1");
-    return 0;
+    return leat__read_bounds(use, range, err);
 }
 
-/* ------------------------------------------------------------------ brightness, saturation, hue */
+/* ------------------------------------------------------------------------------------ saturation, hue */
 
 enum { LOW, HIGH, FLAVOUR, RANGE_LOW, RANGE_HIGH, DRAWN }; /* of leat__image_op.arg */
 
@@ -102,13 +70,6 @@ static double draw_amount(const leat__image_op *op, leat__drawing *d, const char
     const double amount = leat__draw_between(d, op->arg[LOW], op->arg[HIGH]);
     if (op->arg[DRAWN] != 0) leat__params_add(d, key, amount);
     return amount;
-}
-
-static int draw_brightness(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
-    (void)err;
-    leat__colour_add_brightness(d, pass, (leat__colour)op->arg[FLAVOUR], draw_amount(op, d, "delta"),
-                                op->arg + RANGE_LOW);
-    return 0;
 }
 
 static int draw_saturation(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
@@ -129,10 +90,8 @@ static int draw_hue(const leat__image_op *op, leat__drawing *d, leat__pass *pass
     return 0;
 }
 
-typedef int draw_fn(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err);
-
 static int add_colour(leat__planner *planner, const leat__use *use, bool rgb, double low, double high,
-                      draw_fn *draw, leat_error *err) {
+                      leat__draw_point *draw, leat_error *err) {
     int at;
     leat__colour flavour;
     leat__point_plan point = {.n_points = LEAT_COLOUR_POINTS, .draw = draw};
@@ -143,13 +102,6 @@ static int add_colour(leat__planner *planner, const leat__use *use, bool rgb, do
     point.op.arg[DRAWN] = use->op->random;
     point.dtype = flavour == LEAT_COLOUR_KERAS ? LEAT_DTYPE_F32 : leat__plan_picture(planner, at)->dtype;
     return leat__plan_add_point(planner, use, at, &point, err);
-}
-
-static int plan_adjust_brightness(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const double delta = leat__use_arg(use, "delta")->x;
-    if (delta < 0 && leat__use_arg(use, "flavour")->i == LEAT_COLOUR_PIL)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "with flavour=pil delta is a factor, 0 or above");
-    return add_colour(planner, use, false, delta, delta, draw_brightness, err);
 }
 
 static int plan_adjust_saturation(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -196,37 +148,7 @@ static int plan_random_hue(leat__planner *planner, const leat__use *use, leat_er
     return add_colour(planner, use, true, range[0], range[1], draw_hue, err);
 }
 
-/* ----------------------------------------------------------------------------------------------- gamma */
-
-static int draw_gamma(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
-    (void)err;
-    const double gamma = leat__draw_between(d, op->arg[0], op->arg[1]), gain = op->arg[2];
-    if (op->arg[3] != 0) leat__params_add(d, "gamma", gamma);
-    if (d->dtype == LEAT_DTYPE_U8) {
-        uint8_t table[256];
-        leat__table_tf_gamma(table, gamma, gain);
-        leat__pass_add_table(pass, table);
-    } else {
-        leat__pass_add_pixels(pass, LEAT_PIXELS_GAMMA, &(leat__pixel_args){.p = {(float)gamma, (float)gain}});
-    }
-    return 0;
-}
-
-static int plan_gamma(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    const bool drawn = use->op->random;
-    const double low = leat__use_arg(use, drawn ? "lower" : "gamma")->x;
-    const double high = drawn ? leat__use_arg(use, "upper")->x : low;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
-    if (high < low) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "upper must not be below lower");
-    const leat__point_plan point = {.op.arg = {low, high, leat__use_arg(use, "gain")->x, drawn},
-                                    .n_points = 1,
-                                    .dtype = leat__plan_picture(planner, at)->dtype,
-                                    .draw = draw_gamma};
-    return leat__plan_add_point(planner, use, at, &point, err);
-}
-
-/* ------------------------------------------------------------------------------------------------ gray */
+/* ----------------------------------------------------------------------------------------------- gray */
 
 static int gray_kernel(const leat__image_op *op) {
     return op->arg[0] == 0 ? LEAT_PIXELS_GRAY : LEAT_PIXELS_PIL_GRAY;
@@ -236,7 +158,7 @@ static int draw_gray(const leat__image_op *op, leat__drawing *d, leat__pass *pas
     LEAT_TRY(leat__colour_check(d, LEAT_COLOUR_TF, err));
     const bool drawn = op->arg[1] <= 1, applied = !drawn || leat__draw_chance(d, op->arg[1]);
     if (drawn) leat__params_add(d, "applied", applied);
-    if (applied) add_pixels(pass, d->dtype, gray_kernel(op), &(leat__pixel_args){0});
+    if (applied) leat__add_pixels(pass, d->dtype, gray_kernel(op), &(leat__pixel_args){0});
     return 0;
 }
 
@@ -311,93 +233,145 @@ static int plan_degeneration(leat__planner *planner, const leat__use *use, leat_
     double *factor = point.op.arg, *range = point.op.arg + 2;
     LEAT_TRY(find_rgb(planner, use, false, &at, err));
     LEAT_TRY(leat__plan_read_numbers(use, "factor", factor, 2, &n, err));
-    LEAT_TRY(leat__plan_read_range(use, "range", range, err));
+    LEAT_TRY(leat__read_bounds(use, range, err));
     if (n == 1) factor[1] = factor[0], factor[0] = -factor[0]; /* of one number the layer makes this */
     if (n == 0 || !(factor[0] >= -1 && factor[1] >= factor[0] && factor[1] <= 1))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "factor must be from 0 to 1, or low,high from -1 to 1");
-    if (!(range[1] > range[0]))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "range must be two numbers, such as 0,255 or 0,1");
     return leat__plan_add_point(planner, use, at, &point, err);
 }
 
-/* ----------------------------------------------------------------------------------------------- noise */
+/* --------------------------------------------------------------------------------------- color_jitter */
 
-static int draw_noise(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
-    (void)err;
-    const bool bytes = d->dtype == LEAT_DTYPE_U8, clip = op->arg[2] != 0;
-    const double scale = bytes ? 255 : 1;
-    const leat__pixel_args args = {.p = {(float)(op->arg[1] * scale), (float)(op->arg[0] * scale),
-                                         clip ? 0.0f : -__builtin_inff(), clip ? 1.0f : __builtin_inff()},
-                                   .key = leat__rng_u64(&d->rng)};
-    if (d->params) {
-        char key[20];
-        snprintf(key, sizeof key, "%016" PRIx64, args.key);
-        leat__params_add_word(d, "key", key);
+/* torchvision does its parts in a drawn order, Keras in this one. */
+
+enum { BRIGHTNESS, CONTRAST, SATURATION, HUE, PARTS };
+
+static const char *const part_name[PARTS] = {"brightness", "contrast", "saturation", "hue"};
+
+typedef struct jitter_part {
+    bool on;
+    double low, high;
+} jitter_part;
+
+typedef struct jitter {
+    leat__colour flavour; /* KERAS or PIL */
+    double range[2];
+    jitter_part part[PARTS];
+} jitter;
+
+static int add_part(const jitter *plan, leat__drawing *d, leat__pass *pass, int part, double amount,
+                    leat_error *err) {
+    switch (part) {
+    case BRIGHTNESS: leat__colour_add_brightness(d, pass, plan->flavour, amount, plan->range); return 0;
+    case CONTRAST: return leat__tone_add_contrast(d, pass, plan->flavour, amount, plan->range, err);
+    case SATURATION: leat__colour_add_saturation(d, pass, plan->flavour, amount, plan->range); return 0;
+    default: leat__colour_add_hue(d, pass, plan->flavour, amount, plan->range); return 0;
     }
-    add_pixels(pass, d->dtype, LEAT_PIXELS_NOISE, &args);
+}
+
+static int draw_jitter(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
+    const jitter *plan = op->more;
+    const bool keras = plan->flavour == LEAT_COLOUR_KERAS;
+    double amount[PARTS];
+    int order[PARTS] = {BRIGHTNESS, CONTRAST, SATURATION, HUE};
+    char word[PARTS + 1] = "";
+    int digits = 0; /* the same for a device */
+    if (plan->part[SATURATION].on || plan->part[HUE].on) LEAT_TRY(leat__colour_check(d, plan->flavour, err));
+    for (int i = 0; i < PARTS; i++) amount[i] = leat__draw_between(d, plan->part[i].low, plan->part[i].high);
+    if (keras && leat__draw_chance(d, 0.5)) amount[HUE] = -amount[HUE];
+    for (int i = PARTS - 1; !keras && i > 0; i--) {
+        const int k = (int)leat__rng_below(&d->rng, (uint64_t)i + 1), moved = order[i];
+        order[i] = order[k];
+        order[k] = moved;
+    }
+    for (int i = 0, n = 0; i < PARTS; i++) {
+        const int part = order[i];
+        if (!plan->part[part].on) continue;
+        word[n++] = part_name[part][0];
+        word[n] = 0;
+        digits = 10 * digits + part + 1;
+        LEAT_TRY(add_part(plan, d, pass, part, amount[part], err));
+    }
+    for (int i = 0; i < PARTS; i++)
+        if (plan->part[i].on) leat__params_add(d, part_name[i], amount[i]);
+        else leat__draw_note(d, 0); /* places of those that are not there */
+    leat__draw_note(d, (float)digits);
+    if (!keras && word[0] && word[1]) leat__params_add_word(d, "order", word);
     return 0;
 }
 
-static int plan_noise(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
-    const leat__point_plan point = {.op.arg = {leat__use_arg(use, "stddev")->x, leat__use_arg(use, "mean")->x,
-                                               (double)leat__use_arg(use, "clip")->i},
-                                    .n_points = 1,
-                                    .dtype = leat__plan_picture(planner, at)->dtype,
-                                    .positional = true,
-                                    .draw = draw_noise};
-    return leat__plan_add_point(planner, use, at, &point, err);
+/* What a number, or two, mean for torchvision: around 1, the hue around 0. */
+static int read_torch_part(const leat__use *use, int i, jitter_part *part, leat_error *err) {
+    int n;
+    double range[2];
+    const char *name = part_name[i];
+    const double centre = i == HUE ? 0 : 1;
+    LEAT_TRY(leat__plan_read_numbers(use, name, range, 2, &n, err));
+    if (n == 1 && range[0] < 0)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "%s must not be below 0, or be two numbers low,high", name);
+    part->low = n == 1 ? centre - range[0] : range[0];
+    part->high = n == 1 ? centre + range[0] : range[1];
+    if (n == 1 && i != HUE) part->low = LEAT_MAX(part->low, 0);
+    const double least = i == HUE ? -0.5 : 0, most = i == HUE ? 0.5 : 1e6;
+    if (n == 0 || !(part->low >= least && part->high >= part->low && part->high <= most))
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            i == HUE ? "hue must be from 0 to 0.5, half a turn, or low,high from -0.5 to 0.5"
+                     : "%s must be a number, 0 or above, or low,high with the smaller one first",
+            name);
+    part->on = part->low != centre || part->high != centre;
+    return 0;
 }
 
-/* ------------------------------------------------------------------------------------------- the table */
+/* The same for the layer, with what it makes of one number. */
+static int read_keras_part(const leat__use *use, int i, jitter_part *part, leat_error *err) {
+    int n;
+    double range[2];
+    const char *name = part_name[i];
+    const double least = i == CONTRAST || i == HUE ? 0 : -1;
+    part->on = leat__use_arg(use, name)->given;
+    if (!part->on) return 0;
+    LEAT_TRY(leat__plan_read_numbers(use, name, range, 2, &n, err));
+    if (n == 1) range[1] = range[0], range[0] = LEAT_MAX(-range[0], least);
+    if (n == 0 || !(range[0] >= least && range[1] >= range[0] && range[1] <= 1))
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            "with flavour=keras %s is the layer's factor: 0 to 1, or low,high from %g to 1", name, least);
+    part->low = i == CONTRAST ? 1 - range[0] : i == HUE ? range[0] / 2 : range[0];
+    part->high = i == CONTRAST ? 1 + range[1] : i == HUE ? range[1] / 2 : range[1];
+    return 0;
+}
+
+static int plan_jitter(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    jitter plan = {.flavour = leat__use_arg(use, "flavour")->i == 1 ? LEAT_COLOUR_KERAS : LEAT_COLOUR_PIL};
+    const bool keras = plan.flavour == LEAT_COLOUR_KERAS;
+    LEAT_TRY(leat__plan_find_picture(planner, use, keras ? LEAT_PICTURES_POINT : LEAT_PICTURES_U8, &at, err));
+    LEAT_TRY(leat__read_bounds(use, plan.range, err));
+    for (int i = 0; i < PARTS; i++)
+        LEAT_TRY((keras ? read_keras_part : read_torch_part)(use, i, &plan.part[i], err));
+    const leat__point_plan point = {.op.more = leat__plan_keep(planner, &plan, sizeof plan, err),
+                                    .n_points = LEAT_TONE_POINTS + 3 * LEAT_COLOUR_POINTS,
+                                    .dtype = keras ? LEAT_DTYPE_F32 : LEAT_DTYPE_U8,
+                                    .measured = plan.part[CONTRAST].on,
+                                    .draw = draw_jitter};
+    return point.op.more ? leat__plan_add_point(planner, use, at, &point, err) : LEAT_ERR_MEMORY;
+}
+
+/* ------------------------------------------------------------------------------------------ the table */
 
 #define GRAY_FLAVOUR                                                                                  \
     {                                                                                                 \
         .name = "flavour", .kind = LEAT_ARG_WORD, .fallback = "tf", .words = "tf|pil", .named = true, \
         .help = "whose weights: tf.image on u8 and f32, or Pillow and torchvision on u8"              \
     }
-#define GAIN                                                                                              \
-    {                                                                                                     \
-        .name = "gain", .kind = LEAT_ARG_NUMBER, .fallback = "1", .min = -1e6, .max = 1e6, .named = true, \
-        .help = "factor afterwards"                                                                       \
-    }
+
+#define PART(name_, help_) \
+    { .name = name_, .kind = LEAT_ARG_TEXT, .fallback = "0", .help = help_ }
 
 const leat__op leat__ops_colour[] = {
-    {.name = "adjust_brightness",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Adds a number to all values; u8 counts as 0 to 1 and is clipped.",
-     .like =
-         "tf.image.adjust_brightness, torchvision functional.adjust_brightness, PIL.ImageEnhance.Brightness",
-     .plan = plan_adjust_brightness,
-     .arg = {{.name = "delta",
-              .kind = LEAT_ARG_NUMBER,
-              .min = -1e6,
-              .max = 1e6,
-              .help = "what is added; keras: a share of the range; pil: a factor"},
-             LEAT_ARG_COLOUR_FLAVOUR,
-             LEAT_ARG_COLOUR_RANGE,
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "adjust_gamma",
-     .kind = LEAT_OP_IMAGE,
-     .help = "gain times each value to the power gamma; u8 counts as 0 to 1.",
-     .like = "tf.image.adjust_gamma, torchvision functional.adjust_gamma",
-     .plan = plan_gamma,
-     .arg = {{.name = "gamma", .kind = LEAT_ARG_NUMBER, .max = 1000, .help = "above 1 darkens"},
-             GAIN,
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "random_gamma",
-     .kind = LEAT_OP_IMAGE,
-     .help = "The same with gamma drawn from [lower, upper).",
-     .like = "tf.image.adjust_gamma, torchvision functional.adjust_gamma",
-     .random = true,
-     .plan = plan_gamma,
-     .arg = {{.name = "lower", .kind = LEAT_ARG_NUMBER, .max = 1000, .help = "smallest gamma"},
-             {.name = "upper", .kind = LEAT_ARG_NUMBER, .max = 1000, .help = "largest gamma"},
-             GAIN,
-             LEAT_ARG_FIELD_NAMED}},
     {.name = "adjust_saturation",
      .kind = LEAT_OP_IMAGE,
      .help = "Multiplies the saturation of colours.",
@@ -408,7 +382,7 @@ const leat__op leat__ops_colour[] = {
               .max = 1e6,
               .help = "0 gives gray, 1 changes nothing; keras: 0.5 changes nothing"},
              LEAT_ARG_COLOUR_FLAVOUR,
-             LEAT_ARG_COLOUR_RANGE,
+             LEAT_ARG_VALUE_RANGE,
              LEAT_ARG_FIELD_NAMED}},
     {.name = "random_saturation",
      .kind = LEAT_OP_IMAGE,
@@ -425,7 +399,7 @@ const leat__op leat__ops_colour[] = {
               .max = 1e6,
               .help = "largest factor; keras: without it -lower to lower, as the layer"},
              LEAT_ARG_COLOUR_FLAVOUR,
-             LEAT_ARG_COLOUR_RANGE,
+             LEAT_ARG_VALUE_RANGE,
              LEAT_ARG_FIELD_NAMED}},
     {.name = "adjust_hue",
      .kind = LEAT_OP_IMAGE,
@@ -434,7 +408,7 @@ const leat__op leat__ops_colour[] = {
      .plan = plan_adjust_hue,
      .arg = {{.name = "delta", .kind = LEAT_ARG_NUMBER, .min = -1, .max = 1, .help = "part of a turn"},
              LEAT_ARG_COLOUR_FLAVOUR,
-             LEAT_ARG_COLOUR_RANGE,
+             LEAT_ARG_VALUE_RANGE,
              LEAT_ARG_FIELD_NAMED}},
     {.name = "random_hue",
      .kind = LEAT_OP_IMAGE,
@@ -447,7 +421,7 @@ const leat__op leat__ops_colour[] = {
               .kind = LEAT_ARG_TEXT,
               .help = "0 to 0.5, or low,high; keras: the layer's factor, twice as large"},
              LEAT_ARG_COLOUR_FLAVOUR,
-             LEAT_ARG_COLOUR_RANGE,
+             LEAT_ARG_VALUE_RANGE,
              LEAT_ARG_FIELD_NAMED}},
     {.name = "rgb_to_grayscale",
      .kind = LEAT_OP_IMAGE,
@@ -470,9 +444,7 @@ const leat__op leat__ops_colour[] = {
      .like = "keras.layers.RandomGrayscale, torchvision RandomGrayscale",
      .random = true,
      .plan = plan_gray,
-     .arg = {{.name = "p", .kind = LEAT_ARG_NUMBER, .fallback = "0.1", .max = 1, .help = "how likely"},
-             GRAY_FLAVOUR,
-             LEAT_ARG_FIELD_NAMED}},
+     .arg = {LEAT_ARG_CHANCE("0.1"), GRAY_FLAVOUR, LEAT_ARG_FIELD_NAMED}},
     {.name = "random_color_degeneration",
      .kind = LEAT_OP_IMAGE,
      .help = "Moves colours toward their gray by a drawn share, as f32.",
@@ -480,27 +452,27 @@ const leat__op leat__ops_colour[] = {
      .random = true,
      .plan = plan_degeneration,
      .arg = {{.name = "factor", .kind = LEAT_ARG_TEXT, .help = "largest share, either way, or low,high"},
-             LEAT_ARG_COLOUR_RANGE,
+             LEAT_ARG_VALUE_RANGE,
              LEAT_ARG_FIELD_NAMED}},
-    {.name = "gaussian_noise",
+    {.name = "color_jitter",
      .kind = LEAT_OP_IMAGE,
-     .help = "Adds normal noise to every value; u8 counts as 0 to 1 and is clipped.",
-     .like = "keras.layers.GaussianNoise, torchvision GaussianNoise",
+     .help = "Brightness, contrast, saturation and hue by drawn amounts, in a drawn order.",
+     .like = "keras.layers.RandomColorJitter, torchvision ColorJitter",
      .random = true,
-     .plan = plan_noise,
-     .arg = {{.name = "stddev", .kind = LEAT_ARG_NUMBER, .max = 1e6, .help = "its standard deviation"},
-             {.name = "mean",
-              .kind = LEAT_ARG_NUMBER,
-              .fallback = "0",
-              .min = -1e6,
-              .max = 1e6,
-              .named = true,
-              .help = "of the noise"},
-             {.name = "clip",
-              .kind = LEAT_ARG_BOOL,
-              .fallback = "false",
-              .named = true,
-              .help = "f32: keep values within 0 to 1, as torchvision"},
-             LEAT_ARG_FIELD_NAMED}},
+     .plan = plan_jitter,
+     .arg =
+         {PART("brightness", "factor from 1 - x to 1 + x, or low,high"),
+          PART("contrast", "the same"),
+          PART("saturation", "the same"),
+          PART("hue", "part of a turn from -x to x, or low,high; at most 0.5"),
+          {.name = "flavour",
+           .kind = LEAT_ARG_WORD,
+           .fallback = "pil",
+           .words = "pil|keras",
+           .named = true,
+           .help =
+               "pil: u8 as torchvision on Pillow's images; keras: f32, in this order, the layers' factors"},
+          LEAT_ARG_VALUE_RANGE,
+          LEAT_ARG_FIELD_NAMED}},
     {0},
 };

@@ -2,7 +2,7 @@
 /* Data sets combined to one: concatenate, sample_from, choose_from, zip; joint.h says how. */
 #include <stdio.h>
 
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/joint.h"
 
 /* Choices are drawn in blocks of about so many: proportions are exact in each, and neighbours look independent. */

@@ -2,7 +2,7 @@
 /* on_device: what comes behind it is drawn here and done elsewhere. */
 #include <stdio.h>
 
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
 #include "sample/device.h"
 #include "sample/run.h"

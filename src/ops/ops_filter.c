@@ -1,485 +1,474 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that see the neighbours of a pixel, JPEG's noise, and holes. */
-#include "base/maths.h"
-#include "decode/jpeg/reencode.h"
-#include "image/colour/enhance.h"
-#include "image/colour/filter2d.h"
-#include "ops/ops_args.h"
-#include "plan/planner.h"
+/* Operations that choose samples by what they hold: filter, and classes in other proportions (balance, oversample,
+ * rejection_resample). */
+#include "ops/ops_shared.h"
+#include "plan/select.h"
+#include "sample/labels.h"
 
-static size_t count_values(const leat__picture *in) {
-    return (size_t)in->height * (size_t)in->width * (size_t)in->channels;
+/* --------------------------------------------------------------------------------------------- filter */
+
+/* The words of a condition with single spaces between them, as the column of a mistake is counted. */
+static char *join(leat__planner *planner, const leat__arg_value *words, leat_error *err) {
+    size_t n = 1;
+    for (int i = 0; i < words->n; i++) n += strlen(words->texts[i]) + 1;
+    char *text = leat__arena_alloc(&planner->plan->memory, n), *at = text;
+    if (!text) {
+        leat__fail_memory(err, n, "a condition");
+        return NULL;
+    }
+    for (int i = 0; i < words->n; i++) {
+        if (i > 0) *at++ = ' ';
+        at = stpcpy(at, words->texts[i]);
+    }
+    *at = 0;
+    return text;
 }
 
-/* What is certain is not noted. */
-static bool applies(leat__drawing *d, double p) {
-    const bool yes = leat__draw_chance(d, p);
-    if (p < 1) leat__params_add(d, "applied", yes);
-    return yes;
+static int field_of(const void *user, const char *name, leat_error *err) {
+    return leat__number_field(user, name, err);
 }
 
-/* The picture as the result has it: u8 as it is, or as f32 within bounds. */
-static void pass_on(const leat__picture_tools *tools, const leat__picture *in, void *out, bool keras,
-                    const double range[2]) {
-    const size_t n = count_values(in);
-    if (keras && in->dtype == LEAT_DTYPE_U8) {
-        const leat__chain none = {.n = 0, .channels = 1};
-        tools->dsp->from_u8(out, in->data, n, &none, false);
-    } else {
-        memcpy(out, in->data, n * leat_dtype_size(in->dtype));
-    }
-    if (keras) tools->dsp->clamp(out, n, (float)range[0], (float)range[1]);
+static int64_t class_of(const void *user, int value, const char *name, leat_error *err) {
+    return leat__class_number(user, value, name, err);
 }
 
-/* ----------------------------------------------------------------------------------------------- blur */
+static int read_condition(leat__planner *planner, const leat__use *use, leat__question *question,
+                          leat_error *err) {
+    const leat__arg_value *words = leat__use_arg(use, "where");
+    const leat__names names = {.user = planner, .field = field_of, .class = class_of};
+    const char *text = join(planner, words, err);
+    size_t at;
+    leat_error why;
+    if (!text) return LEAT_ERR_MEMORY;
+    question->kind = LEAT_ASK_CONDITION;
+    question->text = text;
+    const int rc =
+        leat__predicate_read(&question->predicate, text, &names, &planner->plan->memory, &at, &why);
+    question->values = question->predicate.values;
+    if (rc == 0) return 0;
+    const leat__use here = {.op = use->op, .column = words->column + (int)at};
+    return leat__plan_fail(&here, err, rc, "%s", why.message);
+}
 
-enum { TAPS, SIGMA_LOW, SIGMA_HIGH, P, KERAS, RANGE_LOW, RANGE_HIGH }; /* of leat__image_op.arg */
+/* A table of the positions whose answer is not 0. */
+static int keep_positions(leat__planner *planner, const leat__use *use, int at, const uint64_t *answer,
+                          uint64_t n, leat_error *err) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < n; i++) kept += answer[i] != 0;
+    if (kept == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND,
+                               "no sample is left: of %" PRIu64 " none is wanted", n);
+    uint32_t *pick = leat__alloc(LEAT_MEM_INDEX, kept * sizeof *pick);
+    if (!pick) return leat__fail_memory(err, kept * sizeof *pick, "a choice");
+    kept = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (answer[i]) pick[kept++] = (uint32_t)i;
+    return leat__choice_insert(planner, at,
+                               (leat__order_verb){.kind = LEAT_ORDER_PICK, .count = kept, .pick = pick}, err);
+}
 
-static int run_blur(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
-                    const leat__picture *in, void *out, leat_error *err) {
-    const bool keras = op->arg[KERAS] != 0;
-    if (!applies(d, op->arg[P])) {
-        pass_on(tools, in, out, keras, op->arg + RANGE_LOW);
-        return 0;
-    }
-    double sigma[2];
-    sigma[0] = sigma[1] = leat__draw_between(d, op->arg[SIGMA_LOW], op->arg[SIGMA_HIGH]);
-    if (keras) { /* one for each axis */
-        sigma[1] = leat__draw_between(d, op->arg[SIGMA_LOW], op->arg[SIGMA_HIGH]);
-        for (int i = 0; i < 2; i++) sigma[i] = (double)((float)sigma[i] + 1e-6f);
-    }
-    leat__params_add(d, keras ? "sigma_x" : "sigma", sigma[0]);
-    if (keras) leat__params_add(d, "sigma_y", sigma[1]);
-    leat__blur blur = {.taps_x = (int)op->arg[TAPS],
-                       .taps_y = (int)op->arg[TAPS],
-                       .edge = keras ? LEAT_EDGE_ZERO : LEAT_EDGE_REFLECT};
-    leat__blur_weights(blur.weight_x, blur.taps_x, sigma[0]);
-    leat__blur_weights(blur.weight_y, blur.taps_y, sigma[1]);
-    LEAT_TRY(leat__blur_run(&blur, tools->dsp, out, keras ? LEAT_DTYPE_F32 : in->dtype, in->data, in->dtype,
-                            in->height, in->width, in->channels, tools->buf, err));
-    if (keras)
-        tools->dsp->clamp(out, count_values(in), (float)op->arg[RANGE_LOW], (float)op->arg[RANGE_HIGH]);
+/* Answers of all positions before verb number `at`; to be freed. */
+static int ask_all(leat__planner *planner, const leat__use *use, const leat__question *question, int at,
+                   uint64_t **answer, uint64_t *n_bad, leat_error *err) {
+    const uint64_t n = planner->plan->order.length[at];
+    *answer = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(n, (uint64_t)1) * sizeof **answer);
+    if (!*answer) return leat__fail_memory(err, n * sizeof **answer, "answers");
+    return leat__question_all(planner, use, question, at, n, *answer, n_bad, err);
+}
+
+/* Verbs in front of a stream's first filter count every record: whoever reads a record knows its number. */
+static int count_before(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err) {
+    leat__stream_plan *stream = planner->plan->stream;
+    leat__order *order = &planner->plan->order;
+    bool countable = stream->n_filters == 0 && stream->n_before + n_verbs <= LEAT_BEFORE_MAX;
+    for (int i = 0; i < n_verbs; i++)
+        countable =
+            countable && (order->verb[i].kind == LEAT_ORDER_TAKE || order->verb[i].kind == LEAT_ORDER_SKIP ||
+                          order->verb[i].kind == LEAT_ORDER_SHARD);
+    if (!countable)
+        return leat__stream_plan_refuse(use, err, "a filter cannot follow verbs that follow another filter",
+                                        "write all filters before take, skip and shard");
+    memcpy(stream->before + stream->n_before, order->verb, (size_t)n_verbs * sizeof *order->verb);
+    stream->n_before += n_verbs;
+    order->n_verbs -= n_verbs;
+    memmove(order->verb, order->verb + n_verbs, (size_t)order->n_verbs * sizeof *order->verb);
+    leat__order_set_source(order, planner->plan->source->n_samples);
     return 0;
 }
 
-/* What the argument `range` says, for flavours that clip. */
-static int read_bounds(const leat__use *use, double out[2], leat_error *err) {
-    LEAT_TRY(leat__plan_read_range(use, "range", out, err));
-    if (out[1] > out[0]) return 0;
-    return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "range must be two numbers, such as 0,255 or 0,1");
-}
-
-static int plan_blur(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
-    const bool keras = leat__use_arg(use, "flavour")->i == 1;
-    leat__picture_plan picture = {.op.arg = {[TAPS] = (double)leat__use_arg(use, "kernel")->i,
-                                             [P] = leat__use_arg(use, "p")->x,
-                                             [KERAS] = keras},
-                                  .dtype = keras ? LEAT_DTYPE_F32 : 0,
-                                  .run = run_blur};
-    if (leat__use_arg(use, "kernel")->i % 2 == 0)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "kernel must be odd: 3, 5, 7, ...");
-    LEAT_TRY(leat__plan_read_range(use, "sigma", picture.op.arg + SIGMA_LOW, err));
-    if (!(picture.op.arg[SIGMA_LOW] > 0) && !(keras && picture.op.arg[SIGMA_LOW] == 0))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "sigma must be above 0, such as 0.1,2");
-    LEAT_TRY(read_bounds(use, picture.op.arg + RANGE_LOW, err));
-    return leat__plan_add_picture(planner, use, at, &picture, err);
-}
-
-/* ------------------------------------------------------------------------------------------ sharpness */
-
-enum { LOW, HIGH, DRAWN = TAPS + 8 }; /* the others as above */
-
-static int run_sharpness(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
-                         const leat__picture *in, void *out, leat_error *err) {
-    const bool keras = op->arg[KERAS] != 0;
-    if (!applies(d, op->arg[P])) {
-        pass_on(tools, in, out, keras, op->arg + RANGE_LOW);
-        return 0;
-    }
-    const double factor = leat__draw_between(d, op->arg[LOW], op->arg[HIGH]);
-    if (op->arg[DRAWN] != 0) leat__params_add(d, "factor", factor);
-    if (keras)
-        return leat__sharpen_run(factor, (float)op->arg[RANGE_LOW], (float)op->arg[RANGE_HIGH], tools->dsp,
-                                 out, LEAT_DTYPE_F32, in->data, in->dtype, in->height, in->width,
-                                 in->channels, tools->buf, err);
-    leat__enhance_sharpness(out, in->data, in->height, in->width, in->channels, (float)factor);
-    return 0;
-}
-
-static int add_sharpness(leat__planner *planner, const leat__use *use, double low, double high, double p,
+/* A record of a stream is asked when it is read. */
+static int filter_stream(leat__planner *planner, const leat__use *use, const leat__question *question, int at,
                          leat_error *err) {
-    int at;
-    const bool keras = leat__use_arg(use, "flavour")->i == 1;
-    LEAT_TRY(leat__plan_find_picture(planner, use, keras ? LEAT_PICTURES_POINT : LEAT_PICTURES_U8, &at, err));
-    if (high < low) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "upper must not be below lower");
-    if (keras && (low < 0 || high > 1))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "flavour=keras takes factors from 0 to 1; 0.5 changes nothing");
-    leat__picture_plan picture = {
-        .op.arg = {[LOW] = low, [HIGH] = high, [P] = p, [KERAS] = keras, [DRAWN] = use->op->random},
-        .dtype = keras ? LEAT_DTYPE_F32 : 0,
-        .run = run_sharpness};
-    LEAT_TRY(read_bounds(use, picture.op.arg + RANGE_LOW, err));
-    return leat__plan_add_picture(planner, use, at, &picture, err);
-}
-
-static int plan_adjust_sharpness(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const double factor = leat__use_arg(use, "factor")->x;
-    return add_sharpness(planner, use, factor, factor, 1, err);
-}
-
-static int plan_random_sharpness(leat__planner *planner, const leat__use *use, leat_error *err) {
-    return add_sharpness(planner, use, leat__use_arg(use, "lower")->x, leat__use_arg(use, "upper")->x,
-                         leat__use_arg(use, "p")->x, err);
-}
-
-/* ----------------------------------------------------------------------------------------------- jpeg */
-
-enum { QUALITY, QUALITY_END, FAST };
-
-/* tf.image's way: floats of 0 to 1 become bytes by 255.5, and bytes floats by 1/255. */
-static void bytes_of(uint8_t *dst, const float *src, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const float x = src[i] * 255.5f;
-        dst[i] = (uint8_t)(int)(!(x > 0.0f) ? 0.0f : x < 255.0f ? x : 255.0f);
-    }
-}
-
-static void floats_of(float *dst, const uint8_t *src, size_t n) {
-    for (size_t i = 0; i < n; i++) dst[i] = (float)src[i] * (1.0f / 255.0f);
-}
-
-static int run_jpeg(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
-                    const leat__picture *in, void *out, leat_error *err) {
-    const int low = (int)op->arg[QUALITY], span = (int)op->arg[QUALITY_END] - low;
-    const int quality = low + (span > 1 ? (int)leat__rng_below(&d->rng, (uint64_t)span) : 0);
-    const size_t n = count_values(in);
-    const bool fast = op->arg[FAST] != 0;
-    if (span > 1) leat__params_add(d, "quality", quality);
-    if (in->dtype == LEAT_DTYPE_U8)
-        return leat__reencode_jpeg(tools->decoder, &tools->buf[0], out, in->data, in->height, in->width,
-                                   in->channels, quality, fast, err);
-    if (!leat__buf_reserve(&tools->buf[1], n)) return leat__fail_memory(err, n, "a picture of bytes");
-    uint8_t *bytes = tools->buf[1].data;
-    bytes_of(bytes, in->data, n);
-    LEAT_TRY(leat__reencode_jpeg(tools->decoder, &tools->buf[0], bytes, bytes, in->height, in->width,
-                                 in->channels, quality, fast, err));
-    floats_of(out, bytes, n);
+    leat__stream_plan *stream = planner->plan->stream;
+    if (!stream->shards)
+        return leat__stream_plan_refuse(use, err, "samples that were combined are not asked again",
+                                        "write it into the texts that are combined");
+    if (stream->n_filters == LEAT_FILTERS_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d filters of compressed files",
+                               LEAT_FILTERS_MAX);
+    if (stream->cycle && leat__question_counts(planner->plan, question))
+        return leat__stream_plan_refuse(use, err,
+                                        "the number of a record, which a function of the program and "
+                                        "enumerate get, is not known yet when "
+                                        "interleaved shards are read",
+                                        "leave interleave out");
+    if (at > 0) LEAT_TRY(count_before(planner, use, at, err));
+    stream->filter[stream->n_filters] = leat__plan_keep(planner, question, sizeof *question, err);
+    if (!stream->filter[stream->n_filters]) return LEAT_ERR_MEMORY;
+    stream->n_filters++;
     return 0;
 }
 
-static int add_jpeg(leat__planner *planner, const leat__use *use, int64_t low, int64_t end, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
-    const leat_field *info = leat__plan_picture(planner, at);
-    const int64_t channels = info->ndim == 2 ? 1 : info->shape[2];
-    if (channels >= 0 && channels != 1 && channels != 3)
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
-                               "JPEG has 1 or 3 channels, field %s has %" PRId64 ": write decode channels=3",
-                               info->name, channels);
-    bool fast = false;
-    for (int i = 0; i < planner->spec->n_uses; i++)
-        if (planner->spec->use[i].op->plan == leat__plan_options)
-            fast |= leat__use_arg(&planner->spec->use[i], "accuracy")->i != 0;
-    const leat__picture_plan picture = {
-        .op.arg = {[QUALITY] = (double)low, [QUALITY_END] = (double)end, [FAST] = fast}, .run = run_jpeg};
-    return leat__plan_add_picture(planner, use, at, &picture, err);
-}
-
-static int plan_adjust_jpeg(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const int64_t quality = leat__use_arg(use, "quality")->i;
-    return add_jpeg(planner, use, quality, quality, err);
-}
-
-static int plan_random_jpeg(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const int64_t low = leat__use_arg(use, "lower")->i, end = leat__use_arg(use, "upper")->i;
-    if (end < low) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "upper must not be below lower");
-    return add_jpeg(planner, use, low, end, err);
-}
-
-/* ---------------------------------------------------------------------------------------------- holes */
-
-typedef struct erasing {
-    double p, scale[2], log_ratio[2];
-    int size;           /* of a cutout        */
-    int n_fill;         /* 1, or the channels */
-    leat__erasure like; /* what is the same for all samples */
-} erasing;
-
-static int note_hole(leat__drawing *d, const erasing *plan, leat__erasure *hole, bool *wanted,
+int leat__filter_add(leat__planner *planner, const leat__use *use, leat__question *question, int at,
                      leat_error *err) {
-    if (plan->n_fill > 1 && plan->n_fill != d->channels)
-        return leat__fail(err, LEAT_ERR_SHAPE, "%s: value has %d numbers, the picture has %d channels",
-                          d->op->name, plan->n_fill, d->channels);
-    leat__params_add(d, "x", hole->x);
-    leat__params_add(d, "y", hole->y);
-    leat__params_add(d, "width", hole->width);
-    leat__params_add(d, "height", hole->height);
-    if (hole->noise) hole->key = leat__rng_u64(&d->rng);
-    *wanted = true;
-    return 0;
+    leat__plan *plan = planner->plan;
+    LEAT_TRY(leat__question_prepare(planner, use, question, err));
+    if (plan->stream) return filter_stream(planner, use, question, at, err);
+    uint64_t *answer, n_bad = 0;
+    int rc = ask_all(planner, use, question, at, &answer, &n_bad, err);
+    if (rc == 0) rc = keep_positions(planner, use, at, answer, plan->order.length[at], err);
+    leat__free(answer);
+    return rc;
 }
 
-/* torchvision's RandomErasing: ten tries, then nothing is erased. */
-static int draw_erasing(const leat__image_op *op, leat__drawing *d, leat__erasure *hole, bool *wanted,
+static int plan_filter(leat__planner *planner, const leat__use *use, leat_error *err) {
+    leat__question question = {.value = -1};
+    const bool calls = leat__use_arg(use, "callback")->given;
+    int at;
+    if (calls == (leat__use_arg(use, "where")->n > 0))
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "needs a condition, such as \"label == 3\", or else callback=NAME");
+    LEAT_TRY(leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = true, .past_repeat = true},
+                                &at, err));
+    if (!calls) LEAT_TRY(read_condition(planner, use, &question, err));
+    if (calls) {
+        question.kind = LEAT_ASK_PROGRAM;
+        question.text = "";
+        LEAT_TRY(leat__called_find(planner, use, false, &question.called, err));
+        LEAT_TRY(leat__inputs_list(planner, true, &question.inputs, err));
+        for (int i = 0; i < question.inputs.n; i++)
+            question.values |= UINT32_C(1) << question.inputs.value[i];
+    }
+    return leat__filter_add(planner, use, &question, at, err);
+}
+
+/* -------------------------------------------------------------------------------------------- classes */
+
+/* Compressed files are read once, from the beginning: nobody knows their classes before. */
+static int refuse_stream(const leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (!planner->plan->stream) return 0;
+    return leat__plan_fail(
+        use, err, LEAT_ERR_UNSUPPORTED,
+        "it must know all samples before the first, and streams such as compressed files are read one record "
+        "after the other: write rejection_resample initial=0.9,0.1, or sample_from of a text for each class, "
+        "such as 'tfrecord a.gz | parse label:int64 | filter label==0 | repeat', or unpack them");
+}
+
+/* The field that the argument names, whose values are classes. */
+static int find_classes(leat__planner *planner, const leat__use *use, const char *arg,
+                        leat__question *question, leat_error *err) {
+    const char *name = leat__use_arg(use, arg)->text;
+    leat_error why;
+    question->value = leat__number_field(planner, name, &why);
+    if (question->value < 0) return leat__plan_fail(use, err, question->value, "%s", why.message);
+    const int dtype = planner->field[question->value].info.dtype;
+    if (dtype > LEAT_DTYPE_I64 && dtype != LEAT_DTYPE_BOOL)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s: classes are whole numbers", name,
+                               leat_dtype_name(dtype));
+    question->text = leat__plan_keep(planner, name, strlen(name) + 1, err);
+    question->values = UINT32_C(1) << question->value;
+    return question->text ? 0 : LEAT_ERR_MEMORY;
+}
+
+/* Asks for the class of every sample, by the field that the argument `field` names. */
+int leat__classes_ask(leat__planner *planner, const leat__use *use, const char *arg, int at,
+                      leat__class_list *list, leat_error *err) {
+    leat__question question = {.kind = LEAT_ASK_NUMBER};
+    LEAT_TRY(find_classes(planner, use, arg, &question, err));
+    LEAT_TRY(leat__question_prepare(planner, use, &question, err));
+    uint64_t *answer, n_bad = 0;
+    int rc = ask_all(planner, use, &question, at, &answer, &n_bad, err);
+    if (rc == 0) rc = leat__class_list_make(list, answer, planner->plan->order.length[at], err);
+    leat__free(answer);
+    if (rc == 0 && n_bad)
+        leat__choice_warn(planner, "%" PRIu64 " samples cannot be read and have no class: %s leaves them out",
+                          n_bad, use->op->name);
+    if (rc == 0 && list->n_classes == 0) {
+        leat__class_list_free(list);
+        rc = leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "no sample is left whose class is known");
+    }
+    return rc;
+}
+
+/* One number for each class, by rising label: "0.5,0.3,0.2". The first `most` go into out; *count is how many there are. */
+static int read_numbers(const leat__use *use, const char *arg, double *out, uint32_t most, uint32_t *count,
                         leat_error *err) {
-    enum { TRIES = 10 };
-    const erasing *plan = op->more;
-    *hole = plan->like;
-    if (!applies(d, plan->p)) return 0;
-    const double area = (double)d->height * (double)d->width;
-    for (int i = 0; i < TRIES; i++) {
-        const double target = area * leat__draw_between(d, plan->scale[0], plan->scale[1]);
-        const double shape = leat__exp(leat__draw_between(d, plan->log_ratio[0], plan->log_ratio[1]));
-        const double h = leat__round_even(leat__sqrt(target * shape)),
-                     w = leat__round_even(leat__sqrt(target / shape));
-        if (!(h < d->height && w < d->width)) continue;
-        hole->height = (int)h;
-        hole->width = (int)w;
-        hole->y = (int)leat__rng_below(&d->rng, (uint64_t)(d->height - hole->height + 1));
-        hole->x = (int)leat__rng_below(&d->rng, (uint64_t)(d->width - hole->width + 1));
-        return note_hole(d, plan, hole, wanted, err);
+    const char *text = leat__use_arg(use, arg)->text;
+    uint32_t n = 0;
+    double sum = 0;
+    for (const char *at = text; *at; n++) {
+        char part[64];
+        double x = 0;
+        if (!leat__next_number(&at, &x, part) || !(x >= 0) || x > 1e15)
+            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                                   "%s must be numbers that are not below 0, separated by commas, not '%s'",
+                                   arg, part);
+        if (n < most) out[n] = x;
+        sum += x;
     }
+    *count = n;
+    if (n > 0 && !(sum > 0))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "%s: all of them are 0", arg);
     return 0;
 }
 
-static int ceiling(float x) {
-    const int whole = (int)x;
-    return whole + ((float)whole < x);
-}
-
-/* Keras draws the sides by themselves, and places with a fraction: those pixels go that begin inside. */
-static void draw_side(leat__drawing *d, const erasing *plan, int n, int *from, int *length) {
-    const float share = (float)leat__sqrt((float)leat__draw_between(d, plan->scale[0], plan->scale[1]));
-    const float side = share * (float)n, begin = (float)leat__rng_unit(&d->rng) * ((float)n - side);
-    *from = LEAT_MIN(ceiling(begin), n);
-    *length = LEAT_MAX(LEAT_MIN(ceiling(begin + side), n) - *from, 0);
-}
-
-static int draw_keras_erasing(const leat__image_op *op, leat__drawing *d, leat__erasure *hole, bool *wanted,
-                              leat_error *err) {
-    const erasing *plan = op->more;
-    *hole = plan->like;
-    if (!applies(d, plan->p)) return 0;
-    draw_side(d, plan, d->width, &hole->x, &hole->width);
-    draw_side(d, plan, d->height, &hole->y, &hole->height);
-    return note_hole(d, plan, hole, wanted, err);
-}
-
-static int draw_cutout(const leat__image_op *op, leat__drawing *d, leat__erasure *hole, bool *wanted,
-                       leat_error *err) {
-    const erasing *plan = op->more;
-    *hole = plan->like;
-    if (!applies(d, plan->p)) return 0;
-    const int y = (int)leat__rng_below(&d->rng, (uint64_t)d->height) - plan->size / 2;
-    const int x = (int)leat__rng_below(&d->rng, (uint64_t)d->width) - plan->size / 2;
-    hole->y = LEAT_MAX(y, 0);
-    hole->x = LEAT_MAX(x, 0);
-    hole->height = LEAT_MIN(y + plan->size, d->height) - hole->y;
-    hole->width = LEAT_MIN(x + plan->size, d->width) - hole->x;
-    return note_hole(d, plan, hole, wanted, err);
-}
-
-static int add_hole(leat__planner *planner, const leat__use *use, int at, const erasing *plan,
-                    int (*draw)(const leat__image_op *, leat__drawing *, leat__erasure *, bool *,
-                                leat_error *),
-                    leat_error *err) {
-    const leat_field *info = leat__plan_picture(planner, at);
-    const int64_t channels = info->ndim == 2 ? 1 : info->shape[2];
-    if (plan->n_fill > 1 && channels >= 0 && channels != plan->n_fill)
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
-                               "value has %d numbers, field %s has %" PRId64 " channels", plan->n_fill,
-                               info->name, channels);
-    const leat__hole_plan hole = {.op.more = leat__plan_keep(planner, plan, sizeof *plan, err), .draw = draw};
-    return hole.op.more ? leat__plan_add_hole(planner, use, at, &hole, err) : LEAT_ERR_MEMORY;
-}
-
-/* Numbers for the channels. */
-static int read_value(const leat__use *use, erasing *plan, leat_error *err) {
-    double value[4];
-    LEAT_TRY(leat__plan_read_numbers(use, "value", value, 4, &plan->n_fill, err));
-    if (plan->n_fill == 0)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "value must be a number, or one a channel");
-    for (int c = 0; c < 4; c++) plan->like.fill[c] = (float)value[c < plan->n_fill ? c : 0];
-    return 0;
-}
-
-static int draw_as_f32(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
-    (void)op, (void)d, (void)err;
-    leat__pass_add_scale(pass, 1.0f, -0.0f);
-    return 0;
-}
-
-static int plan_random_erasing(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    erasing plan = {.p = leat__use_arg(use, "p")->x};
-    double ratio[2], range[2];
-    const bool keras = leat__use_arg(use, "flavour")->i == 1;
-    const leat__arg_value *value = leat__use_arg(use, "value");
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
-    LEAT_TRY(leat__plan_read_range(use, "scale", plan.scale, err));
-    LEAT_TRY(leat__plan_read_range(use, "ratio", ratio, err));
-    LEAT_TRY(read_bounds(use, range, err));
-    if (!(plan.scale[0] >= 0 && plan.scale[1] <= 1))
+static int read_weights(const leat__use *use, const char *arg, const leat__class_list *list, double *out,
+                        leat_error *err) {
+    uint32_t n;
+    LEAT_TRY(read_numbers(use, arg, out, list->n_classes, &n, err));
+    if (n != list->n_classes)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "scale must lie between 0 and 1, such as 0.02,0.33");
-    if (!(ratio[0] > 0))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "ratio must be above 0, such as 0.3,3.3");
-    for (int i = 0; i < 2; i++) plan.log_ratio[i] = leat__log(ratio[i]);
-    plan.like.noise = value->given ? strcmp(value->text, "random") == 0 : keras;
-    plan.like.spread = keras ? (float)range[1] : 1.0f;
-    plan.like.low = keras ? (float)range[0] : -__builtin_inff();
-    plan.like.high = keras ? (float)range[1] : __builtin_inff();
-    if (!plan.like.noise) LEAT_TRY(read_value(use, &plan, err));
-    if (plan.like.noise && !keras && leat__plan_picture(planner, at)->dtype == LEAT_DTYPE_U8)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_TYPE,
-            "value=random draws numbers about 0 with deviation 1, which suits normalized f32 "
-            "pictures: write normalize before it, or flavour=keras");
-    if (keras)
-        for (int c = 0; c < 4 && !plan.like.noise; c++)
-            plan.like.fill[c] = LEAT_CLAMP(plan.like.fill[c], (float)range[0], (float)range[1]);
-    if (keras && leat__plan_picture(planner, at)->dtype == LEAT_DTYPE_U8) {
-        const leat__point_plan point = {.n_points = 1, .dtype = LEAT_DTYPE_F32, .draw = draw_as_f32};
-        LEAT_TRY(leat__plan_add_point(planner, use, at, &point, err));
-    }
-    return add_hole(planner, use, at, &plan, keras ? draw_keras_erasing : draw_erasing, err);
+                               "%s: %u numbers for %u classes (labels %" PRId64 " to %" PRId64
+                               ", in rising order)",
+                               arg, n, list->n_classes, list->number[0], list->number[list->n_classes - 1]);
+    return 0;
 }
 
-static int plan_cutout(leat__planner *planner, const leat__use *use, leat_error *err) {
+typedef struct mixture { /* what classes become */
+    leat__class_list list;
+    double *weight;  /* (n_classes) */
+    uint64_t *quota; /* (n_classes) */
+    uint64_t largest;
+} mixture;
+
+static void free_mixture(mixture *m) {
+    leat__class_list_free(&m->list);
+    leat__free(m->weight);
+    leat__free(m->quota);
+}
+
+static int begin_mixture(leat__planner *planner, const leat__use *use, bool drawn, int *at, mixture *m,
+                         leat_error *err) {
+    const leat__order *order = &planner->plan->order;
+    LEAT_TRY(refuse_stream(planner, use, err));
+    if (drawn && order->n_verbs > 0 && order->verb[order->n_verbs - 1].kind == LEAT_ORDER_SHUFFLE)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "it draws an order by itself: leave out the shuffle before it");
+    LEAT_TRY(leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = !drawn}, at, err));
+    LEAT_TRY(leat__classes_ask(planner, use, "field", *at, &m->list, err));
+    const uint32_t n = m->list.n_classes;
+    m->weight = leat__alloc(LEAT_MEM_INDEX, n * sizeof *m->weight);
+    m->quota = leat__alloc(LEAT_MEM_INDEX, n * sizeof *m->quota);
+    if (!m->weight || !m->quota) return leat__fail_memory(err, n * 16, "classes");
+    for (uint32_t c = 0; c < n; c++) {
+        m->largest = LEAT_MAX(m->largest, m->list.size[c]);
+        m->weight[c] = 1;
+    }
+    return 0;
+}
+
+static int end_mixture(leat__planner *planner, const leat__use *use, bool drawn, int at, const mixture *m,
+                       uint64_t length, leat_error *err) {
+    const leat__arg_value *seed = drawn ? leat__use_arg(use, "seed") : NULL;
+    leat__order_verb verb = {.kind = LEAT_ORDER_BALANCE,
+                             .count = length,
+                             .seed = seed && seed->given ? (uint64_t)seed->i : planner->plan->seed,
+                             .op = use->number,
+                             .reshuffle = true};
+    LEAT_TRY(leat__balance_new(&verb.balance, m->list.class, planner->plan->order.length[at],
+                               m->list.n_classes, m->quota, drawn, err));
+    return leat__choice_insert(planner, at, verb, err);
+}
+
+static int mix_balance(leat__planner *planner, const leat__use *use, mixture *m, leat_error *err) {
     int at;
-    erasing plan = {.p = leat__use_arg(use, "p")->x, .size = (int)leat__use_arg(use, "size")->i};
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
-    LEAT_TRY(read_value(use, &plan, err));
-    return add_hole(planner, use, at, &plan, draw_cutout, err);
+    LEAT_TRY(begin_mixture(planner, use, true, &at, m, err));
+    if (leat__use_arg(use, "weights")->given)
+        LEAT_TRY(read_weights(use, "weights", &m->list, m->weight, err));
+    leat_error why;
+    const int rc = leat__balance_quotas(m->weight, m->list.n_classes, m->quota, &why);
+    if (rc < 0) return leat__plan_fail(use, err, rc, "%s", why.message);
+    const uint64_t n = (uint64_t)leat__use_arg(use, "n")->i;
+    return end_mixture(planner, use, true, at, m, n ? n : m->largest * m->list.n_classes, err);
 }
 
-/* ---------------------------------------------------------------------------------------------- table */
+static int mix_oversample(leat__planner *planner, const leat__use *use, mixture *m, leat_error *err) {
+    int at;
+    LEAT_TRY(begin_mixture(planner, use, false, &at, m, err));
+    for (uint32_t c = 0; c < m->list.n_classes; c++) m->quota[c] = 1;
+    return end_mixture(planner, use, false, at, m, m->largest * m->list.n_classes, err);
+}
 
-#define ARG_P(fallback_)                                                                      \
-    {                                                                                         \
-        .name = "p", .kind = LEAT_ARG_NUMBER, .fallback = fallback_, .max = 1, .named = true, \
-        .help = "how likely"                                                                  \
+/* As many of each class as there can be when proportions are to be exact and none comes twice. */
+static int mix_rejection(leat__planner *planner, const leat__use *use, mixture *m, leat_error *err) {
+    int at;
+    if (leat__use_arg(use, "initial")->given)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            "the classes of this source are counted: leave out initial, which is for streams");
+    LEAT_TRY(begin_mixture(planner, use, true, &at, m, err));
+    if (leat__use_arg(use, "target")->given) LEAT_TRY(read_weights(use, "target", &m->list, m->weight, err));
+    double most = 0;
+    uint64_t length = 0;
+    for (uint32_t c = 0; c < m->list.n_classes; c++)
+        most = LEAT_MAX(most, m->weight[c] / (double)m->list.size[c]);
+    for (uint32_t c = 0; c < m->list.n_classes; c++) {
+        m->quota[c] = LEAT_MIN((uint64_t)(m->weight[c] / most + 1e-6), m->list.size[c]);
+        length += m->quota[c];
     }
-#define ARG_RANGE                                                                   \
-    {                                                                               \
-        .name = "range", .kind = LEAT_ARG_TEXT, .fallback = "0,255", .named = true, \
-        .help = "flavour=keras: the values that pictures have, low,high"            \
+    return end_mixture(planner, use, true, at, m, length, err);
+}
+
+static int run_mixture(leat__planner *planner, const leat__use *use,
+                       int (*mix)(leat__planner *, const leat__use *, mixture *, leat_error *),
+                       leat_error *err) {
+    mixture m = {0};
+    const int rc = mix(planner, use, &m, err);
+    free_mixture(&m);
+    return rc;
+}
+
+static int plan_balance(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return run_mixture(planner, use, mix_balance, err);
+}
+
+static int plan_oversample(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return run_mixture(planner, use, mix_oversample, err);
+}
+
+/* -------------------------------------------------------------------------------- classes of a stream */
+
+/* How likely a record of each class is kept: so that as few as possible are left out, those of one class all stay. */
+static int find_chances(leat__planner *planner, const leat__use *use, leat__question *question,
+                        leat_error *err) {
+    const char *text = leat__use_arg(use, "initial")->text;
+    if (!*text)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            "a stream is not counted before it is read: give the proportions of the classes in it, by label "
+            "from 0, such as initial=0.9,0.1; or choose with filter, or sample_from of a text for each "
+            "class");
+    uint32_t most = 1, n, n_target;
+    for (const char *c = text; *c; c++) most += *c == ',';
+    double *initial = leat__arena_alloc(&planner->plan->memory, most * sizeof *initial);
+    double *chance = leat__arena_alloc(&planner->plan->memory, most * sizeof *chance);
+    if (!initial || !chance) return leat__fail_memory(err, most * 2 * sizeof *chance, "classes");
+    LEAT_TRY(read_numbers(use, "initial", initial, most, &n, err));
+    for (uint32_t c = 0; c < n; c++) chance[c] = 1;
+    if (leat__use_arg(use, "target")->given) {
+        LEAT_TRY(read_numbers(use, "target", chance, n, &n_target, err));
+        if (n_target != n)
+            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "target: %u numbers for the %u of initial",
+                                   n_target, n);
     }
-#define ARG_VALUE                                                                   \
-    {                                                                               \
-        .name = "value", .kind = LEAT_ARG_TEXT, .fallback = "0", .named = true,     \
-        .help = "what fills it, in the picture's units: a number, or one a channel" \
+    double largest = 0;
+    for (uint32_t c = 0; c < n; c++) {
+        if (chance[c] > 0 && !(initial[c] > 0))
+            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                                   "class %u is wanted, and initial says that there is none", c);
+        if (chance[c] > 0) chance[c] /= initial[c];
+        largest = LEAT_MAX(largest, chance[c]);
     }
-#define ARG_SHARPNESS_FLAVOUR                                                                                \
-    {                                                                                                        \
-        .name = "flavour", .kind = LEAT_ARG_WORD, .fallback = "pil", .words = "pil|keras", .named = true,    \
-        .help = "pil: u8, 1 changes nothing, the border stays; keras: gives f32, 0.5 changes nothing, clips" \
+    for (uint32_t c = 0; c < n; c++) chance[c] /= largest;
+    question->n_chances = n;
+    question->chance = chance;
+    return 0;
+}
+
+/* Records are kept or left out one by one, as they are read. */
+static int reject_stream(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__arg_value *seed = leat__use_arg(use, "seed");
+    leat__question question = {.kind = LEAT_ASK_CHANCE,
+                               .seed = seed->given ? (uint64_t)seed->i : planner->plan->seed,
+                               .op = use->number};
+    int at;
+    LEAT_TRY(leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = true, .past_repeat = true},
+                                &at, err));
+    LEAT_TRY(find_classes(planner, use, "field", &question, err));
+    LEAT_TRY(find_chances(planner, use, &question, err));
+    LEAT_TRY(leat__filter_add(planner, use, &question, at, err));
+    leat__step *step =
+        leat__plan_step_add(planner, use, LEAT_STEP_RELABEL, LEAT_STAGE_TRANSFORM, question.value, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    const leat__relabel same = {.n = question.n_chances};
+    step->as.relabel = leat__plan_keep(planner, &same, sizeof same, err);
+    return step->as.relabel ? 0 : LEAT_ERR_MEMORY;
+}
+
+static int plan_rejection(leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->plan->stream) return reject_stream(planner, use, err);
+    return run_mixture(planner, use, mix_rejection, err);
+}
+
+/* ------------------------------------------------------------------------------------------ the table */
+
+#define ARG_CLASS_FIELD                                               \
+    {                                                                 \
+        .name = "field", .kind = LEAT_ARG_FIELD, .fallback = "label", \
+        .help = "the field whose values are the classes"              \
     }
-#define ARG_QUALITY(name_, help_) \
-    { .name = name_, .kind = LEAT_ARG_INT, .max = 100, .help = help_ }
 
 const leat__op leat__ops_filter[] = {
-    {.name = "gaussian_blur",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Blurs with a Gaussian of drawn width.",
-     .like = "keras.layers.RandomGaussianBlur, keras.ops.image.gaussian_blur, torchvision GaussianBlur",
+    {.name = "filter",
+     .kind = LEAT_OP_ORDER,
+     .help = "Keeps the samples for which a condition on their numbers holds.",
+     .like = "tf.data.Dataset.filter, torch.utils.data.Subset",
+     .plan = plan_filter,
+     .arg = {{.name = "where",
+              .kind = LEAT_ARG_TEXTS,
+              .fallback = "",
+              .help = "such as label == 3, \"label in 1,2,5\", \"width >= 200 and not (label == 0 or label "
+                      "== cats)\""},
+             {.name = "callback",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help = "a function that the program gave with leat_spec_filter, instead of a condition"}}},
+    {.name = "balance",
+     .kind = LEAT_OP_ORDER,
+     .help = "Every class equally often, or by weights, each going through its own samples in its own drawn "
+             "order.",
+     .like = "torch.utils.data.WeightedRandomSampler",
      .random = true,
-     .plan = plan_blur,
-     .arg = {{.name = "kernel",
+     .plan = plan_balance,
+     .arg = {ARG_CLASS_FIELD,
+             {.name = "weights",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help = "how often each class comes, by rising label: 0.5,0.3,0.2"},
+             {.name = "n",
               .kind = LEAT_ARG_INT,
-              .min = 1,
-              .max = LEAT_BLUR_TAPS,
-              .help = "pixels along each axis, an odd number"},
-             {.name = "sigma",
-              .kind = LEAT_ARG_TEXT,
-              .fallback = "0.1,2",
-              .help = "standard deviation, from,to"},
-             ARG_P("1"),
-             {.name = "flavour",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "torch",
-              .words = "torch|keras",
-              .named = true,
-              .help = "torch: reflects at the border, keeps the type; keras: zeros there, gives f32, clips"},
-             ARG_RANGE,
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "adjust_sharpness",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Blends with the smoothed picture, or away from it.",
-     .like = "torchvision functional.adjust_sharpness, PIL.ImageEnhance.Sharpness",
-     .plan = plan_adjust_sharpness,
-     .arg = {{.name = "factor", .kind = LEAT_ARG_NUMBER, .min = -1e6, .max = 1e6, .help = "0 is smooth"},
-             ARG_SHARPNESS_FLAVOUR,
-             ARG_RANGE,
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "random_sharpness",
-     .kind = LEAT_OP_IMAGE,
-     .help = "The same with a factor drawn from [lower, upper).",
-     .like = "keras.layers.RandomSharpness, torchvision RandomAdjustSharpness",
-     .random = true,
-     .plan = plan_random_sharpness,
-     .arg = {{.name = "lower", .kind = LEAT_ARG_NUMBER, .min = -1e6, .max = 1e6, .help = "least factor"},
-             {.name = "upper", .kind = LEAT_ARG_NUMBER, .min = -1e6, .max = 1e6, .help = "largest factor"},
-             ARG_P("1"),
-             ARG_SHARPNESS_FLAVOUR,
-             ARG_RANGE,
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "adjust_jpeg_quality",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Encodes as JPEG and decodes again, for the noise that this leaves.",
-     .like = "tf.image.adjust_jpeg_quality, torchvision functional.jpeg",
-     .plan = plan_adjust_jpeg,
-     .arg = {ARG_QUALITY("quality", "0 to 100"), LEAT_ARG_FIELD_NAMED}},
-    {.name = "random_jpeg_quality",
-     .kind = LEAT_OP_IMAGE,
-     .help = "The same with a whole number drawn from [lower, upper).",
-     .like = "tf.image.random_jpeg_quality, tf.image.stateless_random_jpeg_quality, torchvision JPEG",
-     .random = true,
-     .plan = plan_random_jpeg,
-     .arg = {ARG_QUALITY("lower", "least quality"), ARG_QUALITY("upper", "above the best quality"),
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "random_erasing",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Fills a part of drawn area, shape and place.",
-     .like = "keras.layers.RandomErasing, torchvision RandomErasing",
-     .random = true,
-     .plan = plan_random_erasing,
-     .arg = {{.name = "p", .kind = LEAT_ARG_NUMBER, .fallback = "0.5", .max = 1, .help = "how likely"},
-             {.name = "scale",
-              .kind = LEAT_ARG_TEXT,
-              .fallback = "0.02,0.33",
-              .named = true,
-              .help = "share of the area, from,to"},
-             {.name = "ratio",
-              .kind = LEAT_ARG_TEXT,
-              .fallback = "0.3,3.3",
-              .named = true,
-              .help = "flavour=torch: height over width, from,to"},
-             {.name = "value",
-              .kind = LEAT_ARG_TEXT,
               .fallback = "0",
+              .max = 1e15,
               .named = true,
-              .help = "a number, one a channel, or random for noise, as flavour=keras has it unless told"},
-             {.name = "flavour",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "torch",
-              .words = "torch|keras",
-              .named = true,
-              .help = "whose draws and noise; keras gives f32"},
-             ARG_RANGE,
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "cutout",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Fills a square whose middle lies anywhere in the picture.",
+              .help = "samples in an epoch; 0: the size of the largest class times the number of classes"},
+             LEAT_ARG_SEED}},
+    {.name = "oversample",
+     .kind = LEAT_OP_ORDER,
+     .help = "Classes in turn, each repeated up to the size of the largest.",
      .like = "",
+     .plan = plan_oversample,
+     .arg = {ARG_CLASS_FIELD}},
+    {.name = "rejection_resample",
+     .kind = LEAT_OP_ORDER,
+     .help = "Leaves out samples so that classes come in the proportions of target.",
+     .like = "tf.data.Dataset.rejection_resample",
      .random = true,
-     .plan = plan_cutout,
-     .arg = {{.name = "size", .kind = LEAT_ARG_INT, .min = 1, .max = 65535, .help = "of a side, in pixels"},
-             ARG_P("1"),
-             ARG_VALUE,
-             LEAT_ARG_FIELD_NAMED}},
+     .plan = plan_rejection,
+     .arg = {ARG_CLASS_FIELD,
+             {.name = "target",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help = "proportions by rising label, such as 0.5,0.5; left out: all equal"},
+             {.name = "initial",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help =
+                  "streams need it, others count and refuse it: the proportions that are there, for labels "
+                  "from 0"},
+             LEAT_ARG_SEED}},
     {0},
 };

@@ -1,51 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that make numbers of a sample: enumerate, label_map, and map, which calls a function of the program. */
-#include <stdio.h>
+/* Labels: other numbers for them, and a number for each class. */
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/select.h"
 #include "sample/labels.h"
 
+/* ------------------------------------------------------------------------------------------ label_map */
+
 enum { MAP_FILE_MAX = 64 << 20 };
-
-static int find_live(const leat__planner *planner, const char *name) {
-    for (int i = 0; i < planner->n_fields; i++)
-        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) return i;
-    return -1;
-}
-
-static int add_field(leat__planner *planner, const leat__use *use, const char *name, int *out,
-                     leat_error *err) {
-    if (!*name || strlen(name) >= sizeof planner->field[0].info.name)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "the name of a field has 1 to 63 bytes");
-    if (planner->n_fields == LEAT_VALUES_MAX)
-        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
-    *out = planner->n_fields++;
-    planner->field[*out] = (leat__plan_field){.pass = -1};
-    snprintf(planner->field[*out].info.name, sizeof planner->field[*out].info.name, "%s", name);
-    planner->live[*out] = true;
-    planner->plan->n_values = planner->n_fields;
-    return 0;
-}
-
-/* ----------------------------------------------------------------------------------------- enumerate */
-
-static int plan_enumerate(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const char *name = leat__use_arg(use, "name")->text;
-    int at;
-    if (find_live(planner, name) >= 0)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", name);
-    LEAT_TRY(add_field(planner, use, name, &at, err));
-    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_ENUMERATE, LEAT_STAGE_TRANSFORM, at, err);
-    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
-    step->as.enumerate.position = leat__use_arg(use, "of")->i == 0;
-    planner->field[at].info.dtype = LEAT_DTYPE_I64;
-    return 0;
-}
-
-/* ----------------------------------------------------------------------------------------- label_map */
 
 typedef struct pair {
     int64_t from, to;
@@ -144,7 +108,7 @@ static int plan_label_map(leat__planner *planner, const leat__use *use, leat_err
     const int at = leat__number_field(planner, name, &why);
     if (at < 0) return leat__plan_fail(use, err, at, "%s", why.message);
     leat_field *info = &planner->field[at].info;
-    if (info->dtype > LEAT_DTYPE_I64 && info->dtype != LEAT_DTYPE_BOOL)
+    if (!leat__is_whole(info->dtype))
         return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s: a label is a whole number", name,
                                leat_dtype_name(info->dtype));
     leat__relabel table = {0};
@@ -174,101 +138,42 @@ static int plan_label_map(leat__planner *planner, const leat__use *use, leat_err
     return 0;
 }
 
-/* ----------------------------------------------------------------------------------------------- map */
+/* -------------------------------------------------------------------------------------------- one_hot */
 
-/* name:type or name:type[28,28]. */
-static int read_declaration(const leat__use *use, const char *text, leat_field *out, leat_error *err) {
-    const size_t head = strcspn(text, "[");
-    const char *colon = NULL, *at = text + head;
-    for (size_t i = 0; i < head; i++)
-        if (text[i] == ':') colon = text + i;
-    *out = (leat_field){.dtype = colon ? leat__dtype_find(colon + 1, head - (size_t)(colon + 1 - text)) : -1};
-    if (!colon || colon == text || out->dtype < 0 || out->dtype == LEAT_DTYPE_BYTES ||
-        (size_t)(colon - text) >= sizeof out->name)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_SYNTAX,
-            "'%.80s' must be name:type or name:type[sizes], such as score:f32 or image:u8[32,32,3]", text);
-    memcpy(out->name, text, (size_t)(colon - text));
-    while (*at) {
-        char part[32];
-        const size_t n = strcspn(++at, ",]");
-        int64_t size = 0;
-        snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(n, sizeof part - 1), at);
-        if (out->ndim == LEAT_NDIM_MAX - 1 || !leat__parse_int(part, &size) || size < 1 || !at[n] ||
-            (at[n] == ']' && at[n + 1]))
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                                   "%s: a shape is up to %d sizes above 0, such as [32,32,3]", out->name,
-                                   LEAT_NDIM_MAX - 1);
-        out->shape[out->ndim++] = size;
-        at += n;
-        if (*at == ']') at++;
-    }
+static int plan_one_hot(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    LEAT_TRY(leat__plan_field_find(planner, use, "field", &at, err));
+    leat_field *info = &planner->field[at].info;
+    const double smoothing = leat__use_arg(use, "smoothing")->x;
+    int64_t classes = leat__use_arg(use, "classes")->i;
+    if (!leat__is_whole(info->dtype))
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s: a label is a whole number",
+                               info->name, leat_dtype_name(info->dtype));
+    if (info->ragged || info->ndim > 1 || (info->ndim == 1 && info->shape[0] > 1))
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s holds more than one number a sample",
+                               info->name);
+    if (classes == 0) classes = LEAT_MIN(planner->field[at].classes, INT32_MAX);
+    if (classes == 0) classes = (int64_t)planner->plan->source->n_classes;
+    if (classes == 0)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "how many classes there are is not known here: write one_hot %s N",
+                               info->name);
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_ONE_HOT, LEAT_STAGE_TRANSFORM, at, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    /* As Keras smooths: y * (1 - s) + s / n, in f32. */
+    const float kept = (float)(1 - smoothing), spread = (float)smoothing / (float)classes;
+    step->as.one_hot.n = (int)classes;
+    step->as.one_hot.on = (float)leat__use_arg(use, "on")->x * kept + spread;
+    step->as.one_hot.off = (float)leat__use_arg(use, "off")->x * kept + spread;
+    info->dtype = LEAT_DTYPE_F32;
+    info->ndim = 1;
+    info->shape[0] = classes;
     return 0;
 }
 
-static int lay_out(const leat__use *use, leat__map_plan *map, leat_error *err) {
-    for (int i = 0; i < map->n; i++) {
-        const leat_field *field = &map->field[i];
-        size_t bytes = leat_dtype_size(field->dtype);
-        for (int k = 0; k < field->ndim; k++)
-            if (!leat__mul_size(bytes, (size_t)field->shape[k], &bytes)) bytes = SIZE_MAX;
-        if (bytes > LEAT_RECORD_BYTES_MAX)
-            return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "%s has more than %zu bytes", field->name,
-                                   LEAT_RECORD_BYTES_MAX);
-        map->offset[i] = map->total;
-        map->bytes[i] = bytes;
-        map->total += LEAT_ALIGN_UP(bytes, (size_t)LEAT_MEM_PAD) + LEAT_MEM_PAD;
-    }
-    return 0;
-}
-
-static int plan_map(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const leat__arg_value *fields = leat__use_arg(use, "fields");
-    if (fields->n > LEAT_VALUES_MAX)
-        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
-    leat__map_plan *map = leat__arena_alloc(&planner->plan->memory, sizeof *map);
-    if (!map) return leat__fail_memory(err, sizeof *map, "a map");
-    *map = (leat__map_plan){0};
-    LEAT_TRY(leat__called_find(planner, use, true, &map->called, err));
-    LEAT_TRY(leat__follow_settle(planner, use, -1, err)); /* the function sees all fields */
-    LEAT_TRY(leat__inputs_list(planner, false, &map->inputs, err));
-    for (int i = 0; i < planner->n_fields; i++)
-        leat__plan_close_pass(planner, i); /* it sees what is there now */
-    for (; map->n < fields->n; map->n++) {
-        leat_field *field = &map->field[map->n];
-        LEAT_TRY(read_declaration(use, fields->texts[map->n], field, err));
-        int at = find_live(planner, field->name);
-        for (int k = 0; k < map->n; k++)
-            if (strcmp(map->field[k].name, field->name) == 0)
-                return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", field->name);
-        if (at < 0) LEAT_TRY(add_field(planner, use, field->name, &at, err));
-        if (planner->field[at].device) LEAT_TRY(leat__device_check(planner, use, at, err));
-        planner->field[at] = (leat__plan_field){.info = *field, .pass = -1, .nchw = planner->field[at].nchw};
-        map->value[map->n] = at;
-        leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_MAP, LEAT_STAGE_TRANSFORM, at, err);
-        if (!step) return err ? err->code : LEAT_ERR_LIMIT;
-        step->as.map.plan = map;
-        step->as.map.part = map->n;
-    }
-    return lay_out(use, map, err);
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
+/* ------------------------------------------------------------------------------------------ the table */
 
 const leat__op leat__ops_labels[] = {
-    {.name = "enumerate",
-     .kind = LEAT_OP_SAMPLE,
-     .help = "Adds a field with the place of the sample in the epoch, or with its number in the data set.",
-     .like = "tf.data.Dataset.enumerate",
-     .random = true, /* it draws nothing, but depends on the epoch as if it did: no cache may come after it */
-     .plan = plan_enumerate,
-     .arg = {{.name = "name", .kind = LEAT_ARG_TEXT, .fallback = "index", .help = "of the new field, i64"},
-             {.name = "of",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "position",
-              .words = "position|sample",
-              .named = true,
-              .help = "position: in the finished order, from 0; sample: in the data set"}}},
     {.name = "label_map",
      .kind = LEAT_OP_SAMPLE,
      .help = "Other numbers for labels: FROM=TO pairs, or a file of them.",
@@ -294,20 +199,35 @@ const leat__op leat__ops_labels[] = {
               .fallback = "label",
               .named = true,
               .help = "which field"}}},
-    {.name = "map",
+    {.name = "one_hot",
      .kind = LEAT_OP_SAMPLE,
-     .help = "Fields that a function of the program makes of the sample: name:type or name:type[sizes].",
-     .like = "tf.data.Dataset.map, keras.layers.Lambda, keras ImageDataGenerator(preprocessing_function), "
-             "torchvision Lambda",
-     .plan = plan_map,
-     .arg =
-         {{.name = "fields",
-           .kind = LEAT_ARG_TEXTS,
-           .help =
-               "what it makes, such as score:f32 image:u8[32,32,3]; one that is there already is replaced"},
-          {.name = "callback",
-           .kind = LEAT_ARG_TEXT,
-           .named = true,
-           .help = "the function that the program gave with leat_spec_map"}}},
+     .help =
+         "A label to f32 numbers, one for each class: 1 for its own, 0 for the others; smoothed if asked.",
+     .like = "tf.one_hot, keras.ops.one_hot, keras.utils.to_categorical, "
+             "keras.layers.CategoryEncoding(output_mode=\"one_hot\"), "
+             "keras.losses.CategoricalCrossentropy(label_smoothing)",
+     .plan = plan_one_hot,
+     .arg = {LEAT_ARG_FIELD_OR("label"),
+             {.name = "classes",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1 << 24,
+              .help = "how many; 0: as many as the source knows"},
+             {.name = "smoothing",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "0",
+              .max = 1,
+              .named = true,
+              .help = "share that is spread over all classes"},
+             {.name = "off",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "0",
+              .named = true,
+              .help = "for other classes"},
+             {.name = "on",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "1",
+              .named = true,
+              .help = "for its own class"}}},
     {0},
 };

@@ -1,48 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations on labels and on groups of samples: one_hot, mixup, cutmix. */
+/* Samples of a batch mixed with one another: mixup, cutmix. */
 #include <stdio.h>
 
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
-
-/* -------------------------------------------------------------------------------------------- one_hot */
-
-static bool is_whole(int dtype) {
-    return dtype <= LEAT_DTYPE_I64 || dtype == LEAT_DTYPE_BOOL;
-}
-
-static int plan_one_hot(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_field_find(planner, use, "field", &at, err));
-    leat_field *info = &planner->field[at].info;
-    const double smoothing = leat__use_arg(use, "smoothing")->x;
-    int64_t classes = leat__use_arg(use, "classes")->i;
-    if (!is_whole(info->dtype))
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s holds %s: a label is a whole number",
-                               info->name, leat_dtype_name(info->dtype));
-    if (info->ragged || info->ndim > 1 || (info->ndim == 1 && info->shape[0] > 1))
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "field %s holds more than one number a sample",
-                               info->name);
-    if (classes == 0) classes = LEAT_MIN(planner->field[at].classes, INT32_MAX);
-    if (classes == 0) classes = (int64_t)planner->plan->source->n_classes;
-    if (classes == 0)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "how many classes there are is not known here: write one_hot %s N",
-                               info->name);
-    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_ONE_HOT, LEAT_STAGE_TRANSFORM, at, err);
-    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
-    /* As Keras smooths: y * (1 - s) + s / n, in f32. */
-    const float kept = (float)(1 - smoothing), spread = (float)smoothing / (float)classes;
-    step->as.one_hot.n = (int)classes;
-    step->as.one_hot.on = (float)leat__use_arg(use, "on")->x * kept + spread;
-    step->as.one_hot.off = (float)leat__use_arg(use, "off")->x * kept + spread;
-    info->dtype = LEAT_DTYPE_F32;
-    info->ndim = 1;
-    info->shape[0] = classes;
-    return 0;
-}
-
-/* --------------------------------------------------------------------------------------------- groups */
 
 /* The largest group not above the one asked for that divides the batch. */
 static int fitting_group(int batch, int group) {
@@ -64,7 +25,7 @@ static int find_labels(leat__planner *planner, const leat__use *use, int *at, le
     char classes[24] = "N";
     if (planner->plan->source->n_classes)
         snprintf(classes, sizeof classes, "%zu", planner->plan->source->n_classes);
-    if (is_whole(info->dtype))
+    if (leat__is_whole(info->dtype))
         return leat__plan_fail(use, err, LEAT_ERR_TYPE,
                                "field %s holds %s, which cannot be mixed: write one_hot %s %s before batch",
                                info->name, leat_dtype_name(info->dtype), info->name, classes);
@@ -128,34 +89,6 @@ static int plan_cutmix(leat__planner *planner, const leat__use *use, leat_error 
     return plan_group(planner, use, true, err);
 }
 
-/* ---------------------------------------------------------------------------------------------- rows */
-
-#define GROUP_ARGS(alpha_)                                                                 \
-    {.name = "alpha",                                                                      \
-     .kind = LEAT_ARG_NUMBER,                                                              \
-     .fallback = alpha_,                                                                   \
-     .max = 1e6,                                                                           \
-     .help = "of Beta(alpha, alpha), from which the own share is drawn"},                  \
-        {.name = "group",                                                                  \
-         .kind = LEAT_ARG_INT,                                                             \
-         .fallback = "16",                                                                 \
-         .min = 2,                                                                         \
-         .max = 65536,                                                                     \
-         .named = true,                                                                    \
-         .help = "samples among which partners are taken; the batch is a multiple of it"}, \
-        {.name = "p",                                                                      \
-         .kind = LEAT_ARG_NUMBER,                                                          \
-         .fallback = "1",                                                                  \
-         .max = 1,                                                                         \
-         .named = true,                                                                    \
-         .help = "how likely"},                                                            \
-        {.name = "labels",                                                                 \
-         .kind = LEAT_ARG_FIELD,                                                           \
-         .fallback = "label",                                                              \
-         .named = true,                                                                    \
-         .help = "f32 labels that are mixed with the same shares; none: there are none"},  \
-        LEAT_ARG_FIELD_NAMED
-
 static int output_of(const leat__plan *plan, int value) {
     for (int i = 0; i < plan->n_outputs; i++)
         if (plan->output[i].value == value) return i;
@@ -192,37 +125,35 @@ int leat__group_resolve(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
+/* ------------------------------------------------------------------------------------------ the table */
+
+#define GROUP_ARGS(alpha_)                                                                 \
+    {.name = "alpha",                                                                      \
+     .kind = LEAT_ARG_NUMBER,                                                              \
+     .fallback = alpha_,                                                                   \
+     .max = 1e6,                                                                           \
+     .help = "of Beta(alpha, alpha), from which the own share is drawn"},                  \
+        {.name = "group",                                                                  \
+         .kind = LEAT_ARG_INT,                                                             \
+         .fallback = "16",                                                                 \
+         .min = 2,                                                                         \
+         .max = 65536,                                                                     \
+         .named = true,                                                                    \
+         .help = "samples among which partners are taken; the batch is a multiple of it"}, \
+        {.name = "p",                                                                      \
+         .kind = LEAT_ARG_NUMBER,                                                          \
+         .fallback = "1",                                                                  \
+         .max = 1,                                                                         \
+         .named = true,                                                                    \
+         .help = "how likely"},                                                            \
+        {.name = "labels",                                                                 \
+         .kind = LEAT_ARG_FIELD,                                                           \
+         .fallback = "label",                                                              \
+         .named = true,                                                                    \
+         .help = "f32 labels that are mixed with the same shares; none: there are none"},  \
+        LEAT_ARG_FIELD_NAMED
+
 const leat__op leat__ops_mix[] = {
-    {.name = "one_hot",
-     .kind = LEAT_OP_SAMPLE,
-     .help =
-         "A label to f32 numbers, one for each class: 1 for its own, 0 for the others; smoothed if asked.",
-     .like = "tf.one_hot, keras.ops.one_hot, keras.utils.to_categorical, "
-             "keras.layers.CategoryEncoding(output_mode=\"one_hot\"), "
-             "keras.losses.CategoricalCrossentropy(label_smoothing)",
-     .plan = plan_one_hot,
-     .arg = {LEAT_ARG_FIELD_OR("label"),
-             {.name = "classes",
-              .kind = LEAT_ARG_INT,
-              .fallback = "0",
-              .max = 1 << 24,
-              .help = "how many; 0: as many as the source knows"},
-             {.name = "smoothing",
-              .kind = LEAT_ARG_NUMBER,
-              .fallback = "0",
-              .max = 1,
-              .named = true,
-              .help = "share that is spread over all classes"},
-             {.name = "off",
-              .kind = LEAT_ARG_NUMBER,
-              .fallback = "0",
-              .named = true,
-              .help = "for other classes"},
-             {.name = "on",
-              .kind = LEAT_ARG_NUMBER,
-              .fallback = "1",
-              .named = true,
-              .help = "for its own class"}}},
     {.name = "mixup",
      .kind = LEAT_OP_BATCH,
      .help = "Blends each sample of a batch with the next one of its group, labels too.",

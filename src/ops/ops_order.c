@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order and settings: their rows of the table and what they add to the plan. */
+/* Which sample comes next: shuffle, take, skip, shard, repeat, and the order of shards. */
 #include <stdio.h>
 
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
+
+/* -------------------------------------------------------------------------------------------- shuffle */
 
 /* Streams cannot be shuffled as a whole; this many records at a time are, unless the text says otherwise. */
 enum { STREAM_WINDOW = 4096 };
@@ -77,6 +79,8 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
     return leat__plan_order_add(planner, verb, err);
 }
 
+/* -------------------------------------------------------------------------- take, skip, shard, repeat */
+
 /* take and skip after batch count batches; that is the same as counting their samples, except that batches of a
  * later epoch begin anew. */
 static uint64_t samples_of(const leat__planner *planner, int64_t count) {
@@ -144,21 +148,66 @@ static int plan_repeat(leat__planner *planner, const leat__use *use, leat_error 
     return 0;
 }
 
-int leat__plan_prefetch(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const char *text = leat__use_arg(use, "count")->text;
-    int64_t count = 0;
-    if (strcmp(text, "auto") != 0 && (!leat__parse_int(text, &count) || count < 1 || count > 1000))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "must be auto or a number from 1 to 1000, not '%s'", text);
-    planner->plan->prefetch = (int)count;
+/* -------------------------------------------------------------------------------- the order of shards */
+
+static int fail_late(const leat__use *use, leat_error *err) {
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                           "it is the order in which shards are read: write it before other verbs of order");
+}
+
+/* Of compressed files nobody knows how many records they have: they are dealt out as they are read. */
+static int interleave_stream(leat__planner *planner, const leat__use *use, uint64_t cycle, uint64_t block,
+                             leat_error *err) {
+    leat__plan *plan = planner->plan;
+    leat__stream_plan *stream = plan->stream;
+    if (!stream->shards || plan->order.n_verbs > 0 || stream->n_before > 0 || stream->n_filters > 0 ||
+        stream->cycle > 0)
+        return fail_late(use, err);
+    if (cycle > LEAT_CYCLE_MAX)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_LIMIT,
+            "at most %d shards of a stream can take turns: write a smaller cycle, or unpack them",
+            LEAT_CYCLE_MAX);
+    if (cycle == 1) return 0; /* they come so already */
+    stream->cycle = cycle;
+    stream->cycle_block = block;
     return 0;
 }
 
-int leat__plan_options(leat__planner *planner, const leat__use *use, leat_error *err) {
-    (void)planner, (void)use,
-        (void)err; /* read before everything else, in plan.c: they hold for the whole text */
+static int interleave(leat__planner *planner, const leat__use *use, uint64_t cycle, uint64_t block,
+                      leat_error *err) {
+    leat__plan *plan = planner->plan;
+    if (plan->stream) return interleave_stream(planner, use, cycle, block, err);
+    if (strcmp(plan->source->class->name, "tfrecord") != 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "it is about the shards of tfrecord, and %s has none",
+                               plan->source->class->name);
+    if (plan->order.n_verbs > 0) return fail_late(use, err);
+    if (cycle == 1) return 0; /* they come so already */
+    const size_t n = leat__records_shards(plan->source);
+    uint64_t *length = leat__alloc(LEAT_MEM_INDEX, n * sizeof *length), bytes;
+    if (!length) return leat__fail_memory(err, n * sizeof *length, "an order");
+    for (size_t i = 0; i < n; i++) leat__records_shard(plan->source, i, &length[i], &bytes);
+    leat__order_verb verb = {.kind = LEAT_ORDER_INTERLEAVE, .count = LEAT_MIN(cycle, (uint64_t)n)};
+    leat_error why;
+    const int rc = leat__interleave_new(&verb.interleave, length, n, cycle, block, &why);
+    leat__free(length);
+    if (rc < 0) return leat__plan_fail(use, err, rc, "%s", why.message);
+    LEAT_TRY(leat__order_insert(&plan->order, 0, verb, err));
+    leat__order_set_source(&plan->order, plan->source->n_samples);
     return 0;
 }
+
+static int plan_interleave(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return interleave(planner, use, (uint64_t)leat__use_arg(use, "cycle")->i,
+                      (uint64_t)leat__use_arg(use, "block")->i, err);
+}
+
+static int plan_flat_map(leat__planner *planner, const leat__use *use, leat_error *err) {
+    return interleave(planner, use, 1, 1, err);
+}
+
+/* ------------------------------------------------------------------------------------------ the table */
 
 const leat__op leat__ops_order[] = {
     {.name = "shuffle",
@@ -231,55 +280,27 @@ const leat__op leat__ops_order[] = {
               .min = -1,
               .max = 1e15,
               .help = "-1: without end"}}},
-    {0},
-};
-
-const leat__op leat__ops_batch[] = {
-    {.name = "prefetch",
-     .kind = LEAT_OP_BATCH,
-     .help = "How many finished batches may wait; auto follows the consumer.",
-     .like = "tf.data.Dataset.prefetch, torch.utils.data.DataLoader(prefetch_factor)",
-     .plan = leat__plan_prefetch,
-     .arg = {{.name = "count", .kind = LEAT_ARG_TEXT, .fallback = "auto", .help = "a number, or auto"}}},
-    {.name = "options",
-     .kind = LEAT_OP_BATCH,
-     .help = "Settings of the whole pipeline; may stand anywhere.",
-     .like =
-         "tf.data.Options, tf.data.Dataset.ignore_errors, tf.random.set_seed, keras.utils.set_random_seed",
-     .plan = leat__plan_options,
-     .arg = {{.name = "on_error",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "",
-              .words = "raise|skip|replace",
-              .named = true,
-              .help = "what a bad sample does"},
-             {.name = "max_bad",
+    {.name = "interleave",
+     .kind = LEAT_OP_ORDER,
+     .help = "Records of several shards in turn: so many shards at a time, so many records of each.",
+     .like = "tf.data.Dataset.interleave, tf.data.TFRecordDataset(num_parallel_reads)",
+     .plan = plan_interleave,
+     .arg = {{.name = "cycle",
               .kind = LEAT_ARG_INT,
-              .fallback = "",
-              .max = 1e15,
-              .named = true,
-              .help = "bad samples of an epoch after which it fails all the same; 0: any number"},
-             LEAT_ARG_SEED,
-             {.name = "fuse",
-              .kind = LEAT_ARG_BOOL,
-              .fallback = "true",
-              .named = true,
-              .help = "off: every operation by itself, with the same results"},
-             {.name = "checkpoints",
-              .kind = LEAT_ARG_BOOL,
-              .fallback = "true",
-              .named = true,
-              .help = "off: where rows of a JPEG begin is not remembered for its next crop; same results"},
-             {.name = "accuracy",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "exact",
-              .words = "exact|fast",
-              .named = true,
-              .help = "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"},
-             {.name = "read_ahead",
-              .kind = LEAT_ARG_TEXT,
-              .fallback = "auto",
-              .named = true,
-              .help = "threads that read what comes next; auto: when storage is slow; off: none"}}},
+              .fallback = "16",
+              .min = 1,
+              .max = LEAT_INTERLEAVE_CYCLE_MAX,
+              .help = "shards at a time"},
+             {.name = "block",
+              .kind = LEAT_ARG_INT,
+              .fallback = "1",
+              .min = 1,
+              .max = LEAT_INTERLEAVE_BLOCK_MAX,
+              .help = "records of each in turn"}}},
+    {.name = "flat_map",
+     .kind = LEAT_OP_ORDER,
+     .help = "Shards one after the other, which is the order without it: interleave cycle=1.",
+     .like = "tf.data.Dataset.flat_map, torch.utils.data.ChainDataset",
+     .plan = plan_flat_map},
     {0},
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where samples come from: rows of the table, and what they add to the plan. Combined sources are in ops_combine.c. */
-#include <stdio.h>
-
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
 
 static int plan_folder(leat__planner *planner, const leat__use *use, leat_error *err) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* split: the same text with another part gives the rest. Every sample is put on a side by a rule that knows nothing of
  * the part asked for; then the samples of one side are kept. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/select.h"
 
 enum { SIDES = LEAT_SPLIT_SIDES, NO_SIDE = LEAT_NO_SIDE };

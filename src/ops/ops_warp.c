@@ -2,14 +2,10 @@
 /* The layers of Keras 3 that move pixels. Each resamples by itself, as there; `affine` (ops_affine.c) is the
  * way to have several in one sampling. Matrices are made in float, in the order of the original, so that a
  * picture has the bits that TensorFlow gives it wherever a cosine is not in the way. */
-#include "ops/ops_warp.h"
+#include "ops/ops_shared.h"
+#include "plan/planner.h"
 
-#include "base/maths.h"
-
-#define PI 3.14159265358979323846
-
-/* -------------------------------------------------------------------------------------- shared with
- * others */
+/* --------------------------------------------------------------------------------- shared with others */
 
 int leat__sampling_read(leat__planner *planner, const leat__use *use, int at, const char *fill_name,
                         const char *value_name, leat__sampling *sampling, leat_error *err) {
@@ -69,16 +65,9 @@ int leat__range_read(const leat__use *use, const char *name, double middle, doub
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------- the layers */
-
-static int draw_perspective(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,
-                            leat_error *err);
-
-/* The picture, how it is sampled, and the operation itself: what all layers have in common. */
-static int add_layer(leat__planner *planner, const leat__use *use, leat__warp_rule rule, leat__warp_plan plan,
-                     leat_error *err) {
+int leat__warp_add(leat__planner *planner, const leat__use *use, leat__warp_rule rule, const char *fill,
+                   leat__warp_plan plan, leat_error *err) {
     int at;
-    const char *fill = plan.draw == draw_perspective ? NULL : "fill";
     leat__sampling sampling = {.rule = rule, .order = leat__use_arg(use, "interpolation")->i ? 1 : 0};
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
     LEAT_TRY(leat__sampling_read(planner, use, at, fill, "value", &sampling, err));
@@ -87,29 +76,12 @@ static int add_layer(leat__planner *planner, const leat__use *use, leat__warp_ru
     return plan.op.more ? leat__plan_add_warp(planner, use, at, &plan, err) : LEAT_ERR_MEMORY;
 }
 
-static void set_floats(leat__warp *warp, float a0, float a1, float a2, float b0, float b1, float b2) {
+void leat__warp_set(leat__warp *warp, float a0, float a1, float a2, float b0, float b1, float b2) {
     const double m[9] = {a0, a1, a2, b0, b1, b2, 0, 0, 1};
     memcpy(warp->m, m, sizeof m);
 }
 
-static int draw_rotation(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,
-                         leat_error *err) {
-    (void)pass;
-    LEAT_TRY(leat__sampling_begin(op->more, d, warp, err));
-    const float angle = (float)leat__draw_between(d, op->arg[0] * 360, op->arg[1] * 360);
-    leat__params_add(d, "angle", (double)angle);
-    const double turn = (double)(angle * (float)(PI / 180));
-    const float c = (float)leat__cos(turn), s = (float)leat__sin(turn);
-    const float cx = 0.5f * (float)(d->width - 1), cy = 0.5f * (float)(d->height - 1);
-    set_floats(warp, c, -s, (cx - cx * c) - cy * -s, s, c, (cy - cx * s) - cy * c);
-    return 0;
-}
-
-static int plan_rotation(leat__planner *planner, const leat__use *use, leat_error *err) {
-    leat__warp_plan plan = {.draw = draw_rotation};
-    LEAT_TRY(leat__range_read(use, "factor", 0, -1, 1, plan.op.arg, err));
-    return add_layer(planner, use, LEAT_WARP_TF, plan, err);
-}
+/* ----------------------------------------------------------------------------------------- the layers */
 
 static int draw_zoom(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,
                      leat_error *err) {
@@ -120,7 +92,7 @@ static int draw_zoom(const leat__image_op *op, leat__drawing *d, leat__warp *war
     leat__params_add(d, "height_zoom", (double)zy);
     leat__params_add(d, "width_zoom", (double)zx);
     const float x = (float)(d->width - 1) / 2.0f, y = (float)(d->height - 1) / 2.0f;
-    set_floats(warp, zx, 0, x * (1.0f - zx), 0, zy, y * (1.0f - zy));
+    leat__warp_set(warp, zx, 0, x * (1.0f - zx), 0, zy, y * (1.0f - zy));
     return 0;
 }
 
@@ -131,7 +103,7 @@ static int plan_zoom(leat__planner *planner, const leat__use *use, leat_error *e
     plan.op.arg[4] = leat__use_arg(use, "width_factor")->given;
     if (plan.op.arg[4] != 0)
         LEAT_TRY(leat__range_read(use, "width_factor", 0, least, 1, plan.op.arg + 2, err));
-    return add_layer(planner, use, LEAT_WARP_TF, plan, err);
+    return leat__warp_add(planner, use, LEAT_WARP_TF, "fill", plan, err);
 }
 
 static int draw_translation(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,
@@ -142,7 +114,7 @@ static int draw_translation(const leat__image_op *op, leat__drawing *d, leat__wa
     const float dx = (float)leat__draw_between(d, op->arg[2], op->arg[3]) * (float)d->width;
     leat__params_add(d, "y", (double)dy);
     leat__params_add(d, "x", (double)dx);
-    set_floats(warp, 1, 0, -dx, 0, 1, -dy);
+    leat__warp_set(warp, 1, 0, -dx, 0, 1, -dy);
     return 0;
 }
 
@@ -150,7 +122,7 @@ static int plan_translation(leat__planner *planner, const leat__use *use, leat_e
     leat__warp_plan plan = {.draw = draw_translation};
     LEAT_TRY(leat__range_read(use, "height_factor", 0, -1, 1, plan.op.arg, err));
     LEAT_TRY(leat__range_read(use, "width_factor", 0, -1, 1, plan.op.arg + 2, err));
-    return add_layer(planner, use, LEAT_WARP_TF, plan, err);
+    return leat__warp_add(planner, use, LEAT_WARP_TF, "fill", plan, err);
 }
 
 /* About the upper left corner, and with one sign for both directions: so does Keras. */
@@ -163,7 +135,7 @@ static int draw_shear(const leat__image_op *op, leat__drawing *d, leat__warp *wa
     const float sx = (float)leat__draw_between(d, op->arg[0], op->arg[1]) * sign;
     leat__params_add(d, "x", (double)sx);
     leat__params_add(d, "y", (double)sy);
-    set_floats(warp, 1, sx, 0, sy, 1, 0);
+    leat__warp_set(warp, 1, sx, 0, sy, 1, 0);
     return 0;
 }
 
@@ -178,7 +150,7 @@ static int plan_shear(leat__planner *planner, const leat__use *use, leat_error *
     leat__warp_plan plan = {.draw = draw_shear};
     LEAT_TRY(read_shear(use, "x_factor", plan.op.arg, err));
     LEAT_TRY(read_shear(use, "y_factor", plan.op.arg + 2, err));
-    return add_layer(planner, use, LEAT_WARP_TF, plan, err);
+    return leat__warp_add(planner, use, LEAT_WARP_TF, "fill", plan, err);
 }
 
 /* Whether this sample is moved at all: the probability itself is drawn, from two numbers. */
@@ -214,7 +186,7 @@ static int plan_perspective(leat__planner *planner, const leat__use *use, leat_e
     leat__warp_plan plan = {.draw = draw_perspective};
     LEAT_TRY(leat__range_read(use, "factor", 0, 0, 1, plan.op.arg, err));
     plan.op.arg[2] = leat__use_arg(use, "scale")->x;
-    return add_layer(planner, use, LEAT_WARP_TF, plan, err);
+    return leat__warp_add(planner, use, LEAT_WARP_TF, NULL, plan, err);
 }
 
 static int draw_elastic(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,
@@ -239,44 +211,12 @@ static int plan_elastic(leat__planner *planner, const leat__use *use, leat_error
     LEAT_TRY(leat__range_read(use, "scale", 0, 0, 1, plan.op.arg + 2, err));
     LEAT_TRY(leat__plan_read_range(use, "range", plan.op.arg + 4, err));
     plan.op.arg[6] = leat__use_arg(use, "flavour")->i != 0;
-    return add_layer(planner, use, LEAT_WARP_KERAS_MAP, plan, err);
+    return leat__warp_add(planner, use, LEAT_WARP_KERAS_MAP, "fill", plan, err);
 }
 
-static int plan_flip(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
-    const int64_t mode = leat__use_arg(use, "mode")->i;
-    const leat__flip flip = {.x = mode != 2, .y = mode != 1, .probability = 0.5};
-    return leat__plan_add_flip(planner, use, at, &flip, err);
-}
-
-/* ------------------------------------------------------------------------------------------- the table */
-
-#define HOW \
-    LEAT_ARG_FILL("reflect"), LEAT_ARG_INTERPOLATION, LEAT_ARG_FILL_VALUE("value"), LEAT_ARG_FIELD_NAMED
+/* ------------------------------------------------------------------------------------------ the table */
 
 const leat__op leat__ops_warp[] = {
-    {.name = "random_flip",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Mirrors half of the pictures; with both directions, one coin decides about both.",
-     .like = "keras.layers.RandomFlip",
-     .random = true,
-     .plan = plan_flip,
-     .arg = {{.name = "mode",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "horizontal_and_vertical",
-              .words = "horizontal_and_vertical|horizontal|vertical",
-              .help = "which way"},
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "random_rotation",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Turns the picture about its middle, counter-clockwise for positive numbers.",
-     .like = "keras.layers.RandomRotation",
-     .random = true,
-     .plan = plan_rotation,
-     .arg = {LEAT_ARG_RANGE("factor", NULL,
-                            "share of a full turn: 0.1 is up to 36 degrees either way; or low,high"),
-             HOW}},
     {.name = "random_zoom",
      .kind = LEAT_OP_IMAGE,
      .help = "Shrinks (positive numbers) or enlarges (negative ones) the picture about its middle.",
@@ -286,7 +226,7 @@ const leat__op leat__ops_warp[] = {
      .arg = {LEAT_ARG_RANGE("height_factor", NULL,
                             "change of the height: 0.2 is -20 % to +20 %; or low,high"),
              LEAT_ARG_RANGE("width_factor", "", "the same for the width; without it both change alike"),
-             HOW}},
+             LEAT_ARGS_WARP}},
     {.name = "random_translation",
      .kind = LEAT_OP_IMAGE,
      .help = "Moves the picture, down and to the right for positive numbers.",
@@ -295,7 +235,7 @@ const leat__op leat__ops_warp[] = {
      .plan = plan_translation,
      .arg = {LEAT_ARG_RANGE("height_factor", NULL,
                             "share of the height; 0.2 is up to 20 % either way; or low,high"),
-             LEAT_ARG_RANGE("width_factor", NULL, "share of the width"), HOW}},
+             LEAT_ARG_RANGE("width_factor", NULL, "share of the width"), LEAT_ARGS_WARP}},
     {.name = "random_shear",
      .kind = LEAT_OP_IMAGE,
      .help = "Slants the picture about its upper left corner; both directions have the same drawn sign.",
@@ -303,7 +243,7 @@ const leat__op leat__ops_warp[] = {
      .random = true,
      .plan = plan_shear,
      .arg = {LEAT_ARG_RANGE("x_factor", "0", "pixels to the side for each one down, 0 to 1; or low,high"),
-             LEAT_ARG_RANGE("y_factor", "0", "pixels down for each one to the side"), HOW}},
+             LEAT_ARG_RANGE("y_factor", "0", "pixels down for each one to the side"), LEAT_ARGS_WARP}},
     {.name = "random_perspective",
      .kind = LEAT_OP_IMAGE,
      .help = "Moves the corners of the picture but the upper left one; outside lies a constant.",
@@ -334,6 +274,6 @@ const leat__op leat__ops_warp[] = {
               .words = "keras|fixed",
               .named = true,
               .help = "keras moves both axes by the same noise, fixed each by its own"},
-             HOW}},
+             LEAT_ARGS_WARP}},
     {0},
 };

@@ -92,3 +92,57 @@ int leat__class_list_make(leat__class_list *out, const uint64_t *answer, uint64_
     if (rc < 0) leat__class_list_free(out);
     return rc;
 }
+
+/* ---------------------------------------------------------------------------------------------- names */
+
+static const char *field_name(const void *user, size_t i) {
+    const leat__planner *planner = user;
+    for (int k = 0; k < planner->n_fields; k++)
+        if (planner->live[k] && i-- == 0) return planner->field[k].info.name;
+    return NULL;
+}
+
+int leat__number_field(const leat__planner *planner, const char *name, leat_error *err) {
+    int at = -1;
+    for (int i = 0; i < planner->n_fields; i++)
+        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) at = i;
+    if (at < 0) {
+        const char *near = leat__nearest(name, field_name, planner);
+        if (near)
+            return leat__fail(err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here; did you mean '%s'?",
+                              name, near);
+        if (planner->n_fields == 1 && strcmp(planner->field[0].info.name, "record") == 0)
+            return leat__fail(err, LEAT_ERR_NOT_FOUND, "there is no field '%s' yet: write parse before",
+                              name);
+        return leat__fail(err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here", name);
+    }
+    const leat_field *info = &planner->field[at].info;
+    if (info->dtype == LEAT_DTYPE_BYTES)
+        return leat__fail(err, LEAT_ERR_TYPE, "field %s holds bytes: only numbers can be compared", name);
+    if (info->ragged || info->ndim > 1 || (info->ndim == 1 && info->shape[0] != 1))
+        return leat__fail(err, LEAT_ERR_SHAPE, "field %s holds more than one number a sample", name);
+    return at;
+}
+
+static const char *class_at(const void *user, size_t i) {
+    const leat__source *source = user;
+    return i < source->n_classes ? source->class_name[i] : NULL;
+}
+
+int64_t leat__class_number(const leat__planner *planner, int value, const char *name, leat_error *err) {
+    const leat__source *source = planner->plan->source;
+    const char *field = planner->field[value].info.name;
+    if (planner->field[value].classes)
+        return leat__fail(err, LEAT_ERR_SYNTAX,
+                          "'%s' is no number, and %s was renumbered: write its new number", name, field);
+    if (value >= source->n_fields || source->n_classes == 0)
+        return leat__fail(err, LEAT_ERR_SYNTAX, "'%s' is no number, and %s has no names of classes", name,
+                          field);
+    for (size_t i = 0; i < source->n_classes; i++)
+        if (strcmp(source->class_name[i], name) == 0) return (int64_t)i;
+    const char *near = leat__nearest(name, class_at, source);
+    if (near)
+        return leat__fail(err, LEAT_ERR_NOT_FOUND, "there is no class '%s'; did you mean '%s'?", name, near);
+    return leat__fail(err, LEAT_ERR_NOT_FOUND, "there is no class '%s' among the %zu that there are", name,
+                      source->n_classes);
+}

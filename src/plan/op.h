@@ -71,22 +71,6 @@ struct leat__use { /* an operation as it stands in a spec */
     leat__arg_value arg[LEAT_ARGS_MAX];
 };
 
-/* The families; each ends with a row without a name. */
-extern const leat__op leat__ops_order[], leat__ops_fields[], leat__ops_image[], leat__ops_crop[],
-    leat__ops_batch[];
-extern const leat__op leat__ops_sources[], leat__ops_combine[], leat__ops_interleave[];
-extern const leat__op leat__ops_batching[];
-extern const leat__op leat__ops_mix[];
-extern const leat__op leat__ops_select[], leat__ops_split[], leat__ops_labels[];
-extern const leat__op leat__ops_filter[], leat__ops_augment[];
-extern const leat__op leat__ops_sizes[], leat__ops_distorted[];
-extern const leat__op leat__ops_tone[], leat__ops_standard[];
-extern const leat__op leat__ops_colour[], leat__ops_jitter[];
-extern const leat__op leat__ops_warp[], leat__ops_affine[], leat__ops_idg[];
-
-extern const leat__op leat__ops_cache[], leat__ops_device[];
-extern const leat__op leat__ops_follow[], leat__ops_bucket[];
-
 /* The i-th operation of all; NULL after the last. */
 const leat__op *leat__op_at(size_t i);
 

@@ -22,7 +22,7 @@
  * own. `options fuse=off` makes every call begin a pass, with equal bytes.
  *
  * What moves pixels (flips, crops, pads, resizing, warps, and pictures that say so) is added to the masks of the picture
- * too, by these functions themselves; see ops_follow.c. */
+ * too, by these functions themselves; see ops_coordinates.c. */
 #ifndef LEAT_PLAN_PLAN_IMAGE_H
 #define LEAT_PLAN_PLAN_IMAGE_H
 
@@ -76,20 +76,6 @@ int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, co
                         leat_error *err);
 /* The method of the same flavour that makes no new values. */
 leat__resample leat__plan_nearest(leat__resample resample, int dtype);
-/* In ops_sizes.c, for resize and crops. The argument `fill`, checked against the picture: one number is for all
- * channels. */
-int leat__plan_read_fill(const leat__planner *planner, const leat__use *use, int at, double out[4],
-                         leat_error *err);
-/* Whether a picture of d->height x d->width can have this border. */
-int leat__border_check(const leat__drawing *d, const leat__border *border, leat__pad_mode mode,
-                       leat_error *err);
-/* What crop_to_aspect_ratio and pad_to_aspect_ratio put in front of a resize to height x width, or to the size of the
- * batch's bucket if there are sizes, which are the plan's. */
-int leat__plan_fit_aspect(leat__planner *planner, const leat__use *use, int at, int height, int width,
-                          const leat__bucket_sizes *sizes, leat_error *err);
-/* f32 to u8, to the nearest whole number, halves to even. */
-int leat__plan_round_to_u8(leat__planner *planner, const leat__use *use, int at, leat_error *err);
-
 int leat__plan_add_decode(leat__planner *planner, const leat__use *use, int at,
                           const leat__decode_options *options, leat_error *err);
 /* The next operation begins a pass: its values are stored as dtype (u8, u16, f32, f16, bf16). */

@@ -100,7 +100,7 @@ int leat__plan_options(leat__planner *, const leat__use *, leat_error *);
 int leat__plan_cache(leat__planner *, const leat__use *, leat_error *);
 /* In ops_cache.c: shares the budget with a cache and opens it, when everything else is known. */
 int leat__plan_open_cache(leat__planner *planner, leat_error *err);
-/* ops_bucket.c: whether an operation may stand behind buckets; when the text is planned, what batches they make; what the
+/* ops_batch.c: whether an operation may stand behind buckets; when the text is planned, what batches they make; what the
  * outputs' sizes are. */
 int leat__bucket_check(leat__planner *planner, const leat__use *use, leat_error *err);
 void leat__bucket_resolve(leat__planner *planner);
@@ -119,7 +119,7 @@ int leat__device_settle(leat__planner *planner, leat_error *err);
 /* And one that asks who we are before everything else. */
 int leat__plan_shard(leat__planner *, const leat__use *, leat_error *);
 
-/* ops_batching.c: an operation as one process would have to write it that does the work of all ranks: `batch 8` of four
+/* ops_batch.c: an operation as one process would have to write it that does the work of all ranks: `batch 8` of four
  * ranks is `batch 32`. So a state belongs to any number of ranks. */
 typedef struct leat__batch_use {
     leat__use use;

@@ -89,10 +89,11 @@ typedef struct leat__class_list {
 int leat__class_list_make(leat__class_list *out, const uint64_t *answer, uint64_t n, leat_error *err);
 void leat__class_list_free(leat__class_list *list);
 
-/* In ops_select.c, for other choices too. Number of the live field of that name that holds one number a sample, or < 0;
- * number of a class of that name, or < 0. */
+/* Number of the live field of that name that holds one number a sample, or < 0; number of a class of that name, or < 0. */
 int leat__number_field(const leat__planner *planner, const char *name, leat_error *err);
 int64_t leat__class_number(const leat__planner *planner, int value, const char *name, leat_error *err);
+
+/* In ops_filter.c, for other choices too. */
 /* Keeps the positions before verb number `at` whose answer is not 0; of a stream, from
  * now on every record is asked. */
 int leat__filter_add(leat__planner *planner, const leat__use *use, leat__question *question, int at,

@@ -1,139 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes as tf.image, Keras and torchvision know them: parts and borders at given places, sizes that keep the aspect
- * ratio, quarter turns. Where those libraries compute a size in float32, so does this file: one pixel more or less
- * would shift the whole picture. */
-#include "image/warp/turn.h"
-#include "ops/ops_args.h"
+/* Resizing, as tf.image, Keras, torchvision and Pillow know it: to a size, to one that keeps the aspect ratio, to that of a
+ * bucket. Where those libraries compute a size in float32, so does this file: one pixel more or less would shift the whole
+ * picture. */
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
 
-#define SIDE_MAX 65535
+/* -------------------------------------------------------------------------------------- aspect ratios */
 
-/* ------------------------------------------------------------------------------------- parts and borders */
-
-static int draw_given_part(const leat__image_op *op, leat__drawing *d, leat__box *box, leat_error *err) {
-    *box = (leat__box){
-        .y = (int)op->arg[0], .x = (int)op->arg[1], .height = (int)op->arg[2], .width = (int)op->arg[3]};
-    if (box->height <= d->height - box->y && box->width <= d->width - box->x) return 0;
-    return leat__fail(err, LEAT_ERR_SHAPE,
-                      "a part of %dx%d at y=%d x=%d does not lie in a picture of %dx%d (height x width)",
-                      box->height, box->width, box->y, box->x, d->height, d->width);
-}
-
-static int plan_crop_to_bounding_box(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
-    leat__crop_plan crop = {
-        .op.arg = {(double)leat__use_arg(use, "y")->i, (double)leat__use_arg(use, "x")->i},
-        .draw = draw_given_part};
-    leat__plan_read_size(use, &crop.height, &crop.width);
-    crop.op.arg[2] = crop.height;
-    crop.op.arg[3] = crop.width;
-    return leat__plan_add_crop(planner, use, at, &crop, err);
-}
-
-int leat__plan_read_fill(const leat__planner *planner, const leat__use *use, int at, double out[4],
-                         leat_error *err) {
-    int n;
-    LEAT_TRY(leat__plan_read_numbers(use, "fill", out, 4, &n, err));
-    const leat_field *info = leat__plan_picture(planner, at);
-    const int64_t have = info->ndim == 2 ? 1 : info->shape[2];
-    if (n == 0) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "fill needs a number, such as 0");
-    if (n > 1 && have >= 0 && have != n)
-        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "fill has %d numbers for %" PRId64 " channels", n,
-                               have);
-    const double most = info->dtype == LEAT_DTYPE_U8 ? 255 : info->dtype == LEAT_DTYPE_U16 ? 65535 : 0;
-    for (int c = 0; c < n; c++)
-        if (most > 0 && !(out[c] >= 0 && out[c] <= most))
-            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                                   "fill must be from 0 to %g: the picture is %s", most,
-                                   leat_dtype_name(info->dtype));
-    for (int c = n; c < 4; c++) out[c] = out[n == 1 ? 0 : n - 1];
-    return 0;
-}
-
-int leat__border_check(const leat__drawing *d, const leat__border *border, leat__pad_mode mode,
-                       leat_error *err) {
-    const int64_t height = (int64_t)d->height + border->top + border->bottom;
-    const int64_t width = (int64_t)d->width + border->left + border->right;
-    if (height > SIDE_MAX || width > SIDE_MAX)
-        return leat__fail(err, LEAT_ERR_LIMIT,
-                          "with its border the picture is %" PRId64 "x%" PRId64
-                          " (height x width); the limit is %d a side",
-                          height, width, SIDE_MAX);
-    const int edge = mode == LEAT_PAD_REFLECT; /* which reflect leaves out */
-    const int tall = LEAT_MAX(border->top, border->bottom), wide = LEAT_MAX(border->left, border->right);
-    if ((mode == LEAT_PAD_REFLECT || mode == LEAT_PAD_SYMMETRIC) &&
-        (tall > d->height - edge || wide > d->width - edge))
-        return leat__fail(
-            err, LEAT_ERR_SHAPE,
-            "a border of %d rows and %d columns cannot mirror a picture of %dx%d (height x width): "
-            "take mode=edge or mode=constant",
-            tall, wide, d->height, d->width);
-    return 0;
-}
-
-/* arg: top, bottom, left, right, mode, fill of four channels. */
-static int draw_border(const leat__image_op *op, leat__drawing *d, leat__border *border, leat_error *err) {
-    *border = (leat__border){
-        .top = (int)op->arg[0], .bottom = (int)op->arg[1], .left = (int)op->arg[2], .right = (int)op->arg[3]};
-    for (int c = 0; c < 4; c++) border->fill[c] = (float)op->arg[5 + c];
-    return leat__border_check(d, border, (leat__pad_mode)(int)op->arg[4], err);
-}
-
-static int plan_pad(leat__planner *planner, const leat__use *use, leat_error *err) {
-    static const char *const sides[] = {"top", "bottom", "left", "right"};
-    static const int like[] = {0, 0, 0, 2}; /* which side it is like when left out */
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
-    leat__pad_plan pad = {.draw = draw_border};
-    for (int i = 0; i < 4; i++) {
-        const leat__arg_value *side = leat__use_arg(use, sides[i]);
-        pad.op.arg[i] = side->given ? (double)side->i : pad.op.arg[like[i]];
-    }
-    pad.mode = (leat__pad_mode)leat__use_arg(use, "mode")->i;
-    pad.op.arg[4] = pad.mode;
-    LEAT_TRY(leat__plan_read_fill(planner, use, at, pad.op.arg + 5, err));
-    const leat_field *info = leat__plan_picture(planner, at);
-    const int64_t height = info->shape[0], width = info->shape[1];
-    if (height > 0) pad.height = (int)(height + (int64_t)(pad.op.arg[0] + pad.op.arg[1]));
-    if (width > 0) pad.width = (int)(width + (int64_t)(pad.op.arg[2] + pad.op.arg[3]));
-    return leat__plan_add_pad(planner, use, at, &pad, err);
-}
-
-/* As much of the middle as there is. */
-static int draw_most_of_middle(const leat__image_op *op, leat__drawing *d, leat__box *box, leat_error *err) {
-    (void)err;
-    box->height = LEAT_MIN(d->height, (int)op->arg[0]);
-    box->width = LEAT_MIN(d->width, (int)op->arg[1]);
-    box->y = (d->height - box->height) / 2;
-    box->x = (d->width - box->width) / 2;
-    return 0;
-}
-
-static int draw_rest_around(const leat__image_op *op, leat__drawing *d, leat__border *border,
-                            leat_error *err) {
-    (void)err;
-    const int tall = (int)op->arg[0] - d->height, wide = (int)op->arg[1] - d->width;
-    *border = (leat__border){.top = tall / 2, .left = wide / 2};
-    border->bottom = tall - border->top;
-    border->right = wide - border->left;
-    return 0;
-}
-
-static int plan_resize_with_crop_or_pad(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at, height, width;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
-    leat__plan_read_size(use, &height, &width);
-    const leat__crop_plan crop = {.op.arg = {height, width}, .draw = draw_most_of_middle};
-    const leat__pad_plan pad = {
-        .op.arg = {height, width}, .height = height, .width = width, .draw = draw_rest_around};
-    LEAT_TRY(leat__plan_add_crop(planner, use, at, &crop, err));
-    return leat__plan_add_pad(planner, use, at, &pad, err);
-}
-
-/* ---------------------------------------------------------------------------------------- aspect ratios
- * Keras: a side is so long that side over other side is as in the target, cut to a whole number in float32. */
-
+/* Keras: a side is so long that side over other side is as in the target, cut to a whole number in float32. */
 static int side_for(int other, int target, int target_other) {
     const float side = (float)((int64_t)other * target) / (float)target_other;
     return side < 1e9f ? (int)side : 1000000000;
@@ -171,8 +45,10 @@ static int draw_aspect_border(const leat__image_op *op, leat__drawing *d, leat__
     return leat__border_check(d, border, LEAT_PAD_CONSTANT, err);
 }
 
-int leat__plan_fit_aspect(leat__planner *planner, const leat__use *use, int at, int height, int width,
-                          const leat__bucket_sizes *sizes, leat_error *err) {
+/* What crop_to_aspect_ratio and pad_to_aspect_ratio put in front of a resize to height x width, or to the size of the
+ * batch's bucket if there are sizes, which are the plan's. */
+static int fit_aspect(leat__planner *planner, const leat__use *use, int at, int height, int width,
+                      const leat__bucket_sizes *sizes, leat_error *err) {
     const bool crop = leat__use_arg(use, "crop_to_aspect_ratio")->i != 0;
     const bool pad = leat__use_arg(use, "pad_to_aspect_ratio")->i != 0;
     if (crop && pad)
@@ -191,6 +67,8 @@ int leat__plan_fit_aspect(leat__planner *planner, const leat__use *use, int at, 
     return leat__plan_add_pad(planner, use, at, &border, err);
 }
 
+/* --------------------------------------------------------------------------------------------- resize */
+
 /* Floats from 2^23 on have no fraction: adding and taking away 1.5 * 2^23 rounds, halves to even. */
 static int draw_rounding(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
     const float large = 12582912.0f;
@@ -201,9 +79,60 @@ static int draw_rounding(const leat__image_op *op, leat__drawing *d, leat__pass 
     return 0;
 }
 
-int leat__plan_round_to_u8(leat__planner *planner, const leat__use *use, int at, leat_error *err) {
+/* f32 to u8, to the nearest whole number, halves to even. */
+static int round_to_u8(leat__planner *planner, const leat__use *use, int at, leat_error *err) {
     const leat__point_plan point = {.n_points = 3, .dtype = LEAT_DTYPE_U8, .draw = draw_rounding};
     return leat__plan_add_point(planner, use, at, &point, err);
+}
+
+static int plan_resize(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at, height, width;
+    leat__resample resample;
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
+    const bool pil = leat__use_arg(use, "flavour")->i == 1, keras = leat__use_arg(use, "flavour")->i == 2;
+    const bool bytes = leat__plan_picture(planner, at)->dtype == LEAT_DTYPE_U8;
+    const leat__arg_value *antialias = leat__use_arg(use, "antialias");
+    LEAT_TRY(leat__plan_read_method(planner, use, at, pil, antialias->i != 0, &resample, err));
+    if (pil && antialias->given && !antialias->i && resample != LEAT_RESAMPLE_PIL_NEAREST)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "flavour=pil always antialiases: leave antialias out, or take flavour=tf");
+    leat__plan_read_size(use, &height, &width);
+    LEAT_TRY(fit_aspect(planner, use, at, height, width, NULL, err));
+    LEAT_TRY(leat__plan_add_resize(planner, use, at, resample, height, width, err));
+    return keras && bytes && leat__resample_gives_f32(resample) ? round_to_u8(planner, use, at, err) : 0;
+}
+
+/* ---------------------------------------------------------------------------- with a part or a border */
+
+/* As much of the middle as there is. */
+static int draw_most_of_middle(const leat__image_op *op, leat__drawing *d, leat__box *box, leat_error *err) {
+    (void)err;
+    box->height = LEAT_MIN(d->height, (int)op->arg[0]);
+    box->width = LEAT_MIN(d->width, (int)op->arg[1]);
+    box->y = (d->height - box->height) / 2;
+    box->x = (d->width - box->width) / 2;
+    return 0;
+}
+
+static int draw_rest_around(const leat__image_op *op, leat__drawing *d, leat__border *border,
+                            leat_error *err) {
+    (void)err;
+    const int tall = (int)op->arg[0] - d->height, wide = (int)op->arg[1] - d->width;
+    *border = (leat__border){.top = tall / 2, .left = wide / 2};
+    border->bottom = tall - border->top;
+    border->right = wide - border->left;
+    return 0;
+}
+
+static int plan_resize_with_crop_or_pad(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at, height, width;
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
+    leat__plan_read_size(use, &height, &width);
+    const leat__crop_plan crop = {.op.arg = {height, width}, .draw = draw_most_of_middle};
+    const leat__pad_plan pad = {
+        .op.arg = {height, width}, .height = height, .width = width, .draw = draw_rest_around};
+    LEAT_TRY(leat__plan_add_crop(planner, use, at, &crop, err));
+    return leat__plan_add_pad(planner, use, at, &pad, err);
 }
 
 static void fill_with(void *out, int dtype, size_t n, float value) {
@@ -298,6 +227,8 @@ static int plan_resize_with_pad(leat__planner *planner, const leat__use *use, le
     return leat__plan_add_picture(planner, use, at, &picture, err);
 }
 
+/* ----------------------------------------------------------------------------------- the shorter side */
+
 /* torchvision's Resize with one number: the shorter side gets it, the longer one keeps the aspect ratio, cut to a whole
  * number; if that is more than max_size, it is max_size and the shorter side follows. */
 static int draw_shorter(const leat__image_op *op, leat__drawing *d, int *height, int *width,
@@ -310,7 +241,7 @@ static int draw_shorter(const leat__image_op *op, leat__drawing *d, int *height,
         shorter = (double)(int64_t)((double)size_max * size / longer);
         longer = size_max;
     }
-    if (longer > SIDE_MAX || shorter < 1)
+    if (longer > LEAT_SIDE_MAX || shorter < 1)
         return leat__fail(
             err, LEAT_ERR_SHAPE,
             "a picture of %dx%d (height x width) with %d pixels on its shorter side is %.0f long: crop it",
@@ -337,79 +268,59 @@ static int plan_resize_shorter(leat__planner *planner, const leat__use *use, lea
     return leat__plan_add_resize_by(planner, use, at, resample, &plan, err);
 }
 
-/* --------------------------------------------------------------------------------------- quarter turns */
+/* -------------------------------------------------------------------------------------------- buckets */
 
-static int run_turn(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
-                    const leat__picture *in, void *out, leat_error *err) {
-    const size_t pixel = (size_t)in->channels * leat_dtype_size(in->dtype);
-    (void)d, (void)tools, (void)err;
-    leat__image_turn(out, in->data, in->height, in->width, pixel, (leat__turn)(int)op->arg[0]);
-    return 0;
-}
-
-static int map_turn(const leat__image_op *op, leat__drawing *d, double m[9], leat_error *err) {
-    const double left[9] = {0, 1, 0, -1, 0, d->width, 0, 0, 1},
-                 right[9] = {0, -1, d->height, 1, 0, 0, 0, 0, 1}, across[9] = {0, 1, 0, 1, 0, 0, 0, 0, 1};
-    const leat__turn turn = (leat__turn)(int)op->arg[0];
+static int draw_size(const leat__image_op *op, leat__drawing *d, int *height, int *width, leat_error *err) {
+    const leat__bucket_sizes *sizes = op->more;
     (void)err;
-    memcpy(m, turn == LEAT_TURN_LEFT ? left : turn == LEAT_TURN_RIGHT ? right : across, sizeof left);
+    *height = sizes->height[d->bucket];
+    *width = sizes->width[d->bucket];
     return 0;
 }
 
-static int add_turn(leat__planner *planner, const leat__use *use, int at, leat__turn turn, leat_error *err) {
-    const leat__picture_plan picture = {
-        .op.arg = {turn}, .turned = true, .moves = true, .run = run_turn, .map = map_turn};
-    return leat__plan_add_picture(planner, use, at, &picture, err);
-}
-
-static int plan_rot90(leat__planner *planner, const leat__use *use, leat_error *err) {
+static int plan_resize_to_bucket(leat__planner *planner, const leat__use *use, leat_error *err) {
     int at;
+    leat__resample resample;
+    const leat__bucket_sizes *sizes = &planner->plan->bucket_sizes;
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
-    switch ((leat__use_arg(use, "k")->i % 4 + 4) % 4) {
-    case 1: return add_turn(planner, use, at, LEAT_TURN_LEFT, err);
-    case 2: {
-        const leat__flip both = {.x = true, .y = true, .probability = 1};
-        return leat__plan_add_flip(planner, use, at, &both, err);
-    }
-    case 3: return add_turn(planner, use, at, LEAT_TURN_RIGHT, err);
-    default: return 0;
-    }
+    if (!sizes->n)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "there are no sizes: write bucket_by_aspect_ratio edges=... sizes=... before");
+    const bool pil = leat__use_arg(use, "flavour")->i == 0,
+               antialias = leat__use_arg(use, "antialias")->i != 0;
+    LEAT_TRY(leat__plan_read_method(planner, use, at, pil, antialias, &resample, err));
+    sizes = leat__plan_keep(planner, sizes, sizeof *sizes, err);
+    if (!sizes) return LEAT_ERR_MEMORY;
+    LEAT_TRY(fit_aspect(planner, use, at, 0, 0, sizes, err));
+    const leat__size_plan size = {.op.more = sizes, .draw = draw_size, .by_bucket = true};
+    return leat__plan_add_resize_by(planner, use, at, resample, &size, err);
 }
 
-static int plan_transpose(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
-    return add_turn(planner, use, at, LEAT_TURN_TRANSPOSE, err);
-}
+/* ------------------------------------------------------------------------------------------ the table */
 
-/* ---------------------------------------------------------------------------------------------- the table */
-
-#define SIDE(name_, help_) \
-    { .name = name_, .kind = LEAT_ARG_INT, .fallback = "", .min = 0, .max = SIDE_MAX, .help = help_ }
-
-const leat__op leat__ops_sizes[] = {
-    {.name = "crop_to_bounding_box",
+const leat__op leat__ops_resize[] = {
+    {.name = "resize",
      .kind = LEAT_OP_IMAGE,
-     .help = "The part of a given size at a given place; only that part is decoded.",
-     .like = "tf.image.crop_to_bounding_box, keras.ops.image.crop_images, keras.layers.Cropping2D, "
-             "torchvision functional.crop, PIL.Image.Image.crop",
-     .plan = plan_crop_to_bounding_box,
-     .arg = {{.name = "y", .kind = LEAT_ARG_INT, .min = 0, .max = SIDE_MAX, .help = "rows above it"},
-             {.name = "x", .kind = LEAT_ARG_INT, .min = 0, .max = SIDE_MAX, .help = "columns to its left"},
-             LEAT_ARG_HEIGHT,
+     .help = "Another size; flavour tf gives f32 (nearest keeps the type), flavour pil is antialiased and "
+             "gives u8.",
+     .like = "tf.image.resize, keras.layers.Resizing, keras.ops.image.resize, "
+             "keras.preprocessing.image.smart_resize, torchvision Resize, PIL.Image.Image.resize",
+     .plan = plan_resize,
+     .arg = {LEAT_ARG_HEIGHT,
              LEAT_ARG_WIDTH,
-             LEAT_ARG_FIELD_NAMED}},
-    {.name = "pad",
-     .kind = LEAT_OP_IMAGE,
-     .help = "A border around the picture.",
-     .like = "tf.image.pad_to_bounding_box, tf.pad, keras.ops.image.pad_images, keras.layers.ZeroPadding2D, "
-             "torchvision Pad, PIL.ImageOps.expand",
-     .plan = plan_pad,
-     .arg = {{.name = "top", .kind = LEAT_ARG_INT, .min = 0, .max = SIDE_MAX, .help = "rows"},
-             SIDE("bottom", "rows; as top if left out"),
-             SIDE("left", "columns; as top if left out"),
-             SIDE("right", "columns; as left if left out"),
-             LEAT_ARG_PAD_MODE,
+             LEAT_ARG_METHOD,
+             {.name = "flavour",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "tf",
+              .words = "tf|pil|keras",
+              .named = true,
+              .help = "whose arithmetic: tf.image.resize, Pillow, or tf rounded back to u8"},
+             {.name = "antialias",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "false",
+              .named = true,
+              .help = "widen the filter when the picture shrinks; pil always does"},
+             LEAT_ARGS_ASPECT_RATIO,
              LEAT_ARG_BORDER_FILL,
              LEAT_ARG_FIELD_NAMED}},
     {.name = "resize_with_crop_or_pad",
@@ -434,12 +345,12 @@ const leat__op leat__ops_sizes[] = {
      .arg = {{.name = "size",
               .kind = LEAT_ARG_INT,
               .min = 1,
-              .max = SIDE_MAX,
+              .max = LEAT_SIDE_MAX,
               .help = "of the shorter side, in pixels"},
              {.name = "max_size",
               .kind = LEAT_ARG_INT,
               .fallback = "0",
-              .max = SIDE_MAX,
+              .max = LEAT_SIDE_MAX,
               .named = true,
               .help = "most pixels of the longer side; 0: any"},
              LEAT_ARG_METHOD,
@@ -451,23 +362,21 @@ const leat__op leat__ops_sizes[] = {
               .help = "whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32"},
              LEAT_ARG_ANTIALIAS,
              LEAT_ARG_FIELD_NAMED}},
-    {.name = "rot90",
+    {.name = "resize_to_bucket",
      .kind = LEAT_OP_IMAGE,
-     .help = "Turned counter-clockwise by quarters.",
-     .like = "tf.image.rot90, keras.ops.rot90, PIL.Image.Image.transpose",
-     .plan = plan_rot90,
-     .arg = {{.name = "k",
-              .kind = LEAT_ARG_INT,
-              .fallback = "1",
-              .min = -1000,
-              .max = 1000,
-              .help = "how many quarters; below 0: clockwise"},
+     .help = "The size that bucket_by_aspect_ratio gives to the batch of the picture.",
+     .like = "",
+     .plan = plan_resize_to_bucket,
+     .arg = {LEAT_ARG_METHOD,
+             {.name = "flavour",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "pil",
+              .words = "pil|tf",
+              .named = true,
+              .help = "whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32"},
+             LEAT_ARG_ANTIALIAS,
+             LEAT_ARGS_ASPECT_RATIO,
+             LEAT_ARG_BORDER_FILL,
              LEAT_ARG_FIELD_NAMED}},
-    {.name = "transpose",
-     .kind = LEAT_OP_IMAGE,
-     .help = "Rows become columns.",
-     .like = "tf.image.transpose, PIL.Image.Image.transpose",
-     .plan = plan_transpose,
-     .arg = {LEAT_ARG_FIELD_NAMED}},
     {0},
 };

@@ -1,16 +1,144 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Standardising: the last operations in front of a model, which give f32 with the mean and the spread that
- * it wants. Means and deviations are numbers of the text, or of each picture, or a whole matrix in a file. */
+/* The last operations in front of a model, which give the type, the mean and the spread that it wants. Means and
+ * deviations are numbers of the text, or of each picture, or a whole matrix in a file. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/maths.h"
 #include "format/npy.h"
 #include "image/colour/zca.h"
-#include "ops/ops_args.h"
-#include "ops/tone.h"
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
 
 /* ----------------------------------------------------------------------------------- by given numbers */
+
+typedef struct affine_plan {
+    leat__affine affine;
+    int channels; /* 0 = the same for all, else the sample must match */
+} affine_plan;
+
+static int draw_affine(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
+    const affine_plan *plan = op->more;
+    if (plan->channels && plan->channels != d->channels)
+        return leat__fail(err, LEAT_ERR_SHAPE, "%s has %d means or stds, the picture has %d channels",
+                          op->name, plan->channels, d->channels);
+    leat__pass_add_affine(pass, &plan->affine);
+    return 0;
+}
+
+static int add_affine(leat__planner *planner, const leat__use *use, int at, const affine_plan *plan,
+                      leat_error *err) {
+    const leat__point_plan point = {.op.more = leat__plan_keep(planner, plan, sizeof *plan, err),
+                                    .n_points = 1,
+                                    .dtype = LEAT_DTYPE_F32,
+                                    .draw = draw_affine};
+    return point.op.more ? leat__plan_add_point(planner, use, at, &point, err) : LEAT_ERR_MEMORY;
+}
+
+static int plan_normalize(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at, n_mean, n_std;
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
+    double mean[4], std[4], scale = leat__use_arg(use, "scale")->x;
+    LEAT_TRY(leat__plan_read_numbers(use, "mean", mean, 4, &n_mean, err));
+    LEAT_TRY(leat__plan_read_numbers(use, "std", std, 4, &n_std, err));
+    if (leat__use_arg(use, "name")->i == 1) {
+        static const double imagenet_mean[] = {0.485, 0.456, 0.406}, imagenet_std[] = {0.229, 0.224, 0.225};
+        if (leat__use_arg(use, "mean")->given || leat__use_arg(use, "std")->given ||
+            leat__use_arg(use, "scale")->given)
+            return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                                   "imagenet brings its own mean, std and scale");
+        memcpy(mean, imagenet_mean, sizeof imagenet_mean);
+        memcpy(std, imagenet_std, sizeof imagenet_std);
+        n_mean = n_std = 3;
+        scale = 1.0 / 255;
+    }
+    const int channels = LEAT_MAX(n_mean, n_std);
+    if ((n_mean != 1 && n_mean != channels) || (n_std != 1 && n_std != channels))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "mean has %d numbers and std %d", n_mean, n_std);
+    affine_plan plan = {.channels = channels > 1 ? channels : 0};
+    for (int c = 0; c < 4; c++) {
+        const double m = mean[c < n_mean ? c : 0], s = std[c < n_std ? c : 0];
+        if (s == 0) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "std must not be 0");
+        plan.affine.mul[c] = (float)(scale / s);
+        plan.affine.add[c] = (float)(-m / s);
+    }
+    const leat_field *info = leat__plan_picture(planner, at);
+    const int64_t have = info->ndim == 2 ? 1 : info->shape[2];
+    if (channels > 1 && have >= 0 && have != channels)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                               "%d means or stds for a picture of %" PRId64 " channels", channels, have);
+    if (leat__use_arg(use, "layout")->i) leat__plan_set_nchw(planner, at);
+    LEAT_TRY(add_affine(planner, use, at, &plan, err));
+    static const int stored[] = {LEAT_DTYPE_F32, LEAT_DTYPE_F16, LEAT_DTYPE_BF16};
+    const int dtype = stored[leat__use_arg(use, "dtype")->i];
+    return dtype == LEAT_DTYPE_F32 ? 0 : leat__plan_store_as(planner, use, at, dtype, err);
+}
+
+/* Whether a pass can make this type of the field's values, and store it. */
+static bool pass_makes(const leat_field *info, int dtype, bool affine) {
+    const bool picture = info->ndim == 3 || info->ndim == 2;
+    const bool from = info->dtype == LEAT_DTYPE_U8 || info->dtype == LEAT_DTYPE_F32 ||
+                      (info->dtype == LEAT_DTYPE_U16 && (dtype != LEAT_DTYPE_U8 || affine));
+    const bool to = dtype == LEAT_DTYPE_F32 || dtype == LEAT_DTYPE_U8 || dtype == LEAT_DTYPE_F16 ||
+                    dtype == LEAT_DTYPE_BF16 || (dtype == LEAT_DTYPE_U16 && info->dtype == dtype && !affine);
+    return picture && from && to;
+}
+
+static int plan_cast(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    LEAT_TRY(leat__plan_field_find(planner, use, "field", &at, err));
+    leat__plan_field *field = &planner->field[at];
+    const int dtype = (int)leat__use_arg(use, "dtype")->i;
+    const double scale = leat__use_arg(use, "scale")->x, offset = leat__use_arg(use, "offset")->x;
+    const bool affine = scale != 1 || offset != 0;
+    if (field->info.dtype == LEAT_DTYPE_BYTES || dtype == LEAT_DTYPE_BYTES)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
+                               "bytes are not numbers: write decode or decode_raw %s u8 before",
+                               field->info.name);
+    if (leat__use_arg(use, "layout")->i) {
+        if (field->info.ndim != 3)
+            return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "layout=nchw needs (height, width, channels)");
+        leat__plan_set_nchw(planner, at);
+    }
+    const bool same = field->info.dtype == dtype && !affine;
+    if (same && !field->nchw) return 0;
+    if (pass_makes(&field->info, dtype, affine)) {
+        /* Another layout of the same values needs a pass too, which is there already if one is open. */
+        if (same) return field->pass >= 0 ? 0 : leat__plan_store_as(planner, use, at, dtype, err);
+        affine_plan plan = {.channels = 0};
+        for (int c = 0; c < 4; c++) {
+            plan.affine.mul[c] = (float)scale;
+            plan.affine.add[c] = offset == 0 ? -0.0f : (float)offset;
+        }
+        if (affine || dtype == LEAT_DTYPE_F32) LEAT_TRY(add_affine(planner, use, at, &plan, err));
+        return dtype == LEAT_DTYPE_F32 ? 0 : leat__plan_store_as(planner, use, at, dtype, err);
+    }
+    if (same) return 0; /* the layout is refused where outputs are chosen */
+    leat__plan_close_pass(planner, at);
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_CONVERT, LEAT_STAGE_TRANSFORM, at, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    step->as.convert.dtype = field->info.dtype = dtype;
+    step->as.convert.affine = affine;
+    step->as.convert.scale = scale;
+    step->as.convert.offset = offset;
+    return 0;
+}
+
+static int draw_rescale(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
+    (void)d, (void)err;
+    leat__pass_add_scale(pass, (float)op->arg[0], (float)op->arg[1]);
+    return 0;
+}
+
+static int plan_rescale(leat__planner *planner, const leat__use *use, leat_error *err) {
+    int at;
+    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    const leat__point_plan point = {
+        .op.arg = {leat__use_arg(use, "scale")->x, leat__use_arg(use, "offset")->x},
+        .n_points = 1,
+        .dtype = LEAT_DTYPE_F32,
+        .draw = draw_rescale};
+    return leat__plan_add_point(planner, use, at, &point, err);
+}
 
 typedef struct two_stages {
     leat__affine first, second;
@@ -57,24 +185,7 @@ static int plan_featurewise(leat__planner *planner, const leat__use *use, leat_e
     return point.op.more ? leat__plan_add_point(planner, use, at, &point, err) : LEAT_ERR_MEMORY;
 }
 
-static int draw_rescale(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
-    (void)d, (void)err;
-    leat__pass_add_scale(pass, (float)op->arg[0], (float)op->arg[1]);
-    return 0;
-}
-
-static int plan_rescale(leat__planner *planner, const leat__use *use, leat_error *err) {
-    int at;
-    LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
-    const leat__point_plan point = {
-        .op.arg = {leat__use_arg(use, "scale")->x, leat__use_arg(use, "offset")->x},
-        .n_points = 1,
-        .dtype = LEAT_DTYPE_F32,
-        .draw = draw_rescale};
-    return leat__plan_add_point(planner, use, at, &point, err);
-}
-
-/* -------------------------------------------------------------------------------------- by the picture */
+/* ------------------------------------------------------------------------------------- by the picture */
 
 /* (x - mean) * factor: two points. */
 static void centre(leat__pass *pass, int i, float mean, double factor) {
@@ -113,8 +224,7 @@ static int draw_samplewise(const leat__image_op *op, leat__drawing *d, leat__pas
     return 0;
 }
 
-static int add_measured(leat__planner *planner, const leat__use *use, double arg,
-                        int (*draw)(const leat__image_op *, leat__drawing *, leat__pass *, leat_error *),
+static int add_measured(leat__planner *planner, const leat__use *use, double arg, leat__draw_point *draw,
                         leat_error *err) {
     int at;
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
@@ -138,7 +248,7 @@ static int plan_samplewise(leat__planner *planner, const leat__use *use, leat_er
     return add_measured(planner, use, scale, draw_samplewise, err);
 }
 
-/* ------------------------------------------------------------------------------------------------- zca */
+/* ---------------------------------------------------------------------------------------- by a matrix */
 
 typedef struct zca_plan {
     size_t n;
@@ -231,9 +341,59 @@ static int plan_zca(leat__planner *planner, const leat__use *use, leat_error *er
     return picture.op.more ? leat__plan_add_picture(planner, use, at, &picture, err) : LEAT_ERR_MEMORY;
 }
 
-/* ------------------------------------------------------------------------------------------- the table */
+/* ------------------------------------------------------------------------------------------ the table */
 
-const leat__op leat__ops_standard[] = {
+const leat__op leat__ops_normalize[] = {
+    {.name = "normalize",
+     .kind = LEAT_OP_IMAGE,
+     .help = "(x * scale - mean) / std for each channel, as f32; imagenet gives the usual means, stds and "
+             "scale 1/255.",
+     .like = "keras.layers.Normalization, "
+             "keras.applications.imagenet_utils.preprocess_input(mode=\"torch\"), torchvision Normalize",
+     .plan = plan_normalize,
+     .arg = {{.name = "name",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "given",
+              .words = "given|imagenet",
+              .help = "known numbers"},
+             {.name = "mean",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "0",
+              .named = true,
+              .help = "one number, or one a channel: 0.5,0.4,0.3"},
+             {.name = "std", .kind = LEAT_ARG_TEXT, .fallback = "1", .named = true, .help = "the same"},
+             {.name = "scale",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "1",
+              .named = true,
+              .help = "factor before, such as 1/255"},
+             {.name = "dtype",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "f32",
+              .words = "f32|f16|bf16",
+              .named = true,
+              .help = "of the result; f16 and bf16 are made of f32 when it is stored"},
+             LEAT_ARG_LAYOUT,
+             LEAT_ARG_FIELD_NAMED}},
+    {.name = "cast",
+     .kind = LEAT_OP_SAMPLE,
+     .help = "Another type, and x * scale + offset on the way; to whole numbers it truncates and saturates.",
+     .like = "tf.cast, tf.image.convert_image_dtype, keras.ops.cast, keras.layers.Rescaling, torchvision "
+             "ToDtype, torchvision ToTensor",
+     .plan = plan_cast,
+     .arg = {LEAT_ARG_FIELD_OR("image"),
+             {.name = "dtype", .kind = LEAT_ARG_DTYPE, .help = "the type"},
+             {.name = "scale",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "1",
+              .named = true,
+              .help = "factor, such as 1/255"},
+             {.name = "offset",
+              .kind = LEAT_ARG_NUMBER,
+              .fallback = "0",
+              .named = true,
+              .help = "added afterwards"},
+             LEAT_ARG_LAYOUT}},
     {.name = "rescale",
      .kind = LEAT_OP_IMAGE,
      .help = "x * scale + offset, as f32.",

@@ -10,10 +10,7 @@
  *   fixed    keras3 with the middle in the middle, and shifts that go where their names say. */
 #include "base/maths.h"
 #include "image/colour/table.h"
-#include "ops/ops_warp.h"
-#include "ops/tone.h"
-
-#define PI 3.14159265358979323846
+#include "ops/ops_shared.h"
 
 enum { KERAS3, KERAS28, FIXED };
 /* Draws of the parts, which share the operation's number: each begins at its own. */
@@ -53,7 +50,7 @@ static double draw_shift(leat__drawing *d, const shift *s, int side) {
 /* For index 0 and index 1 of Keras' arrays, whatever they stand for. */
 static void make_matrix(double m[9], double theta, double t0, double t1, double shear, double z0, double z1,
                         double c0, double c1) {
-    const double turn = theta * (PI / 180), slant = shear * (PI / 180);
+    const double turn = theta * (LEAT_PI / 180), slant = shear * (LEAT_PI / 180);
     const double c = leat__cos(turn), s = leat__sin(turn);
     const double rotation[9] = {c, -s, 0, s, c, 0, 0, 0, 1}, moved[9] = {1, 0, t0, 0, 1, t1, 0, 0, 1};
     const double slanted[9] = {1, -leat__sin(slant), 0, 0, leat__cos(slant), 0, 0, 0, 1};
@@ -303,7 +300,7 @@ static int plan_idg(leat__planner *planner, const leat__use *use, leat_error *er
 #define FLAG(name_, help_) \
     { .name = name_, .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true, .help = help_ }
 
-const leat__op leat__ops_idg[] = {
+const leat__op leat__ops_image_data_generator[] = {
     {.name = "image_data_generator",
      .kind = LEAT_OP_IMAGE,
      .help =

@@ -3,7 +3,7 @@
  * pixels of its picture, with the same draws (plan_image.c); boxes and keypoints are taken along its way (follow.h). */
 #include <stdio.h>
 
-#include "ops/ops_args.h"
+#include "ops/ops_shared.h"
 #include "plan/planner.h"
 
 /* The picture that the argument `image` names, which must not be a follower itself. */
@@ -170,7 +170,7 @@ static int plan_keypoints(leat__planner *planner, const leat__use *use, leat_err
         .help = "fields with values for each of them, which go with those that are taken out" \
     }
 
-const leat__op leat__ops_follow[] = {
+const leat__op leat__ops_coordinates[] = {
     {.name = "mask",
      .kind = LEAT_OP_SAMPLE,
      .help = "From here on this field moves with a picture, by nearest values: classes of pixels stay what "
