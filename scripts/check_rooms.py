@@ -4,6 +4,7 @@
 
   - rooms include only what lies below them (ROOMS);
   - a line of code knows its room by what it touches (TOUCHES);
+  - operations and sources are recognised by flags, not by names or functions (RECOGNISED);
   - every file has a name of its own, an SPDX line, a bounded length, no unfinished business;
   - every header compiles alone, the public ones also as C++;
   - the built library defines leat_* only and exports exactly what the public headers declare;
@@ -96,6 +97,15 @@ TOUCHES = [
      ["python/ext/binding.h"]),
 ]
 
+# How an operation or a source must not be recognised: rows and classes have flags for what others need to know.
+RECOGNISED = [
+    ("an operation by its function (give its row a flag, plan/op.h)", r"(?:->|\.)plan\s*[!=]=(?!\s*NULL)", []),
+    ("an operation by its name (give its row a flag, plan/op.h)",
+     r"\b(?:str|strn|strcase|mem)cmp\s*\([^;]*?\bop->name\b", ["src/plan/words.c"]),  # which looks names up
+    ("a source by its name (give its class a field, source/source.h)",
+     r"\b(?:str|strn|strcase|mem)cmp\s*\([^;]*?\bclass->name\b", []),
+]
+
 # (rule, path, why): "files", "length", ... as named above or printed in front of a problem.
 EXCEPTIONS: list[tuple[str, str, str]] = [
     ("length", "python/leat/_ops.py", "a table that a script writes"),
@@ -174,6 +184,15 @@ def check_touches(name: str, code: str) -> None:
         for match in re.finditer(regex, code):
             places = " ".join(allowed) or "nowhere"
             problem("touches", name, f"`{match[0].strip()}`: {what}; allowed: {places}", line_of(code, match.start()))
+
+
+def check_recognised(name: str, code: str) -> None:
+    if not name.startswith("src/"):
+        return
+    for what, regex, allowed in RECOGNISED:
+        for match in re.finditer(regex, code):
+            if name not in allowed:
+                problem("recognised", name, what, line_of(code, match.start()))
 
 
 def check_text(name: str, text: str) -> None:
@@ -343,6 +362,7 @@ def main() -> int:
         if name.endswith((".c", ".h")):
             check_includes(name, strip(text, False))
             check_touches(name, strip_for_touch(text))
+            check_recognised(name, strip(text, True))
     check_names(files)
     check_folders(files)
     check_cycles()

@@ -89,6 +89,9 @@ static int plan_affine(leat__planner *planner, const leat__use *use, leat_error 
         .flip_y = leat__use_arg(use, "flip_y")->x,
         .perspective = leat__use_arg(use, "perspective")->x};
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    if (planner->field[at].device && plan.sampling.order > 1)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "the device has no splines: take order=1, or write this before on_device");
     LEAT_TRY(leat__sampling_read(planner, use, at, "fill", "value", &plan.sampling, err));
     for (int i = 0; i < RANGES; i++)
         LEAT_TRY(leat__range_read(use, ranges[i].name, ranges[i].middle, ranges[i].least, ranges[i].most,
@@ -208,6 +211,7 @@ const leat__op leat__ops_affine[] = {
          "Any mix of flips, zoom, shear, rotation, shift and perspective about the middle, in one sampling.",
      .like = "",
      .random = true,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_affine,
      .arg = {LEAT_ARG_RANGE_NAMED("rotate", "0", "degrees counter-clockwise: 20 is -20 to 20; or low,high"),
              LEAT_ARG_RANGE_NAMED("shear_x", "0", "degrees: the lower half goes to the right"),

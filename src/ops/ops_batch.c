@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that put samples together: batch, padded_batch, what takes batches apart again, buckets, and how many batches
- * may wait. A batch is an address, so that unbatch and rebatch cost nothing: they say which samples belong together after
- * all. bucket_by_aspect_ratio says which samples make a batch together (order/bucket.h); resize_to_bucket is in
- * ops_resize.c. */
+/* Which samples make a batch, and how many batches may wait. A batch is an address, so that unbatch and rebatch cost
+ * nothing: they say which samples belong together after all. bucket_by_aspect_ratio says it by the shape of pictures
+ * (order/bucket.h); resize_to_bucket is in ops_resize.c. */
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -104,9 +103,7 @@ static int plan_rebatch(leat__planner *planner, const leat__use *use, leat_error
 /* ---------------------------------------------------------------------------------------------- ranks */
 
 const leat__use *leat__batch_of_world(const leat__plan *plan, const leat__use *use, leat__batch_use *room) {
-    const bool sized =
-        use->op->plan == plan_batch || use->op->plan == plan_padded_batch || use->op->plan == plan_rebatch;
-    if (!sized) return use;
+    if (!(use->op->flags & LEAT_OP_SIZED)) return use;
     room->use = *use;
     assert(strcmp(use->op->arg[0].name, "size") == 0);
     snprintf(room->size, sizeof room->size, "%" PRId64, use->arg[0].i * plan->world);
@@ -166,7 +163,7 @@ static bool has_name(const char *list, const char *name) {
 /* Whether the picture will be turned as its EXIF data says: the decode that follows tells. */
 static bool is_oriented(const leat__planner *planner, const leat__use *use, const char *name) {
     for (const leat__use *u = use; u < planner->spec->use + planner->spec->n_uses; u++) {
-        if (strcmp(u->op->name, "decode") == 0 && has_name(leat__use_arg(u, "field")->text, name) &&
+        if (u->op->flags & LEAT_OP_DECODES && has_name(leat__use_arg(u, "field")->text, name) &&
             leat__use_arg(u, "orient")->i)
             return true;
     }
@@ -243,15 +240,12 @@ static int plan_bucket(leat__planner *planner, const leat__use *use, leat_error 
 int leat__bucket_check(leat__planner *planner, const leat__use *use, leat_error *err) {
     const leat__op *op = use->op;
     if (!leat__order_bucket(&planner->plan->order)) return 0;
-    const bool whole =
-        (planner->batched && strcmp(op->name, "repeat") == 0) || /* more epochs, and the ranks */
-        (op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0);
+    const bool whole = (planner->batched && op->flags & LEAT_OP_REPEATS) || leat__use_asks_ranks(use);
     if (op->kind == LEAT_OP_ORDER && !whole)
         return leat__plan_fail(
             use, err, LEAT_ERR_SYNTAX,
             "which samples make a batch is settled by bucket_by_aspect_ratio: write it before");
-    if (op->kind == LEAT_OP_BATCH &&
-        (op->random || strcmp(op->name, "unbatch") == 0 || strcmp(op->name, "rebatch") == 0))
+    if (op->kind == LEAT_OP_BATCH && (op->random || op->flags & LEAT_OP_DIVIDES))
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                "batches of bucket_by_aspect_ratio differ in size and are left as they are");
     return 0;
@@ -289,7 +283,7 @@ int leat__bucket_outputs(leat__planner *planner, leat_error *err) {
 
 /* ------------------------------------------------------------------------------------------- prefetch */
 
-int leat__plan_prefetch(leat__planner *planner, const leat__use *use, leat_error *err) {
+static int plan_prefetch(leat__planner *planner, const leat__use *use, leat_error *err) {
     const char *text = leat__use_arg(use, "count")->text;
     int64_t count = 0;
     if (strcmp(text, "auto") != 0 && (!leat__parse_int(text, &count) || count < 1 || count > 1000))
@@ -325,6 +319,7 @@ const leat__op leat__ops_batch[] = {
      .like = "tf.data.Dataset.batch, tf.data.Dataset.ragged_batch, "
              "keras.utils.image_dataset_from_directory(batch_size), torch.utils.data.BatchSampler, "
              "torch.utils.data.DataLoader(batch_size)",
+     .flags = LEAT_OP_SIZED,
      .plan = plan_batch,
      .arg = {SIZE_ARG, REMAINDER_ARGS}},
     {.name = "padded_batch",
@@ -332,6 +327,7 @@ const leat__op leat__ops_batch[] = {
      .help =
          "A batch of fields that differ in size, filled up to the largest of the batch or to a given size.",
      .like = "tf.data.Dataset.padded_batch",
+     .flags = LEAT_OP_SIZED | LEAT_OP_PADS,
      .plan = plan_padded_batch,
      .arg = {SIZE_ARG,
              {.name = "shapes",
@@ -355,11 +351,13 @@ const leat__op leat__ops_batch[] = {
      .kind = LEAT_OP_BATCH,
      .help = "Takes batches apart into samples.",
      .like = "tf.data.Dataset.unbatch",
+     .flags = LEAT_OP_DIVIDES,
      .plan = plan_unbatch},
     {.name = "rebatch",
      .kind = LEAT_OP_BATCH,
      .help = "The samples of batches in batches of another size.",
      .like = "tf.data.Dataset.rebatch",
+     .flags = LEAT_OP_SIZED | LEAT_OP_DIVIDES,
      .plan = plan_rebatch,
      .arg = {SIZE_ARG, REMAINDER_ARGS}},
     {.name = "bucket_by_aspect_ratio",
@@ -378,7 +376,8 @@ const leat__op leat__ops_batch[] = {
      .kind = LEAT_OP_BATCH,
      .help = "How many finished batches may wait; auto follows the consumer.",
      .like = "tf.data.Dataset.prefetch, torch.utils.data.DataLoader(prefetch_factor)",
-     .plan = leat__plan_prefetch,
+     .flags = LEAT_OP_NO_BYTES,
+     .plan = plan_prefetch,
      .arg = {{.name = "count", .kind = LEAT_ARG_TEXT, .fallback = "auto", .help = "a number, or auto"}}},
     {0},
 };

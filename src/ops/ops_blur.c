@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blur, sharpness, which see the neighbours of a pixel, and noise. */
+/* Blur, sharpness and noise. */
 #include <stdio.h>
 
 #include "image/colour/enhance.h"

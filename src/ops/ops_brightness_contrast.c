@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brightness and contrast: adjust_ and random_, autocontrast, equalize. Contrast knows the whole picture, the mean or the
- * histogram of its channels. */
+/* Brightness and contrast, autocontrast and equalize too. Contrast knows the whole picture: the mean or the histogram of
+ * its channels. */
 #include "image/colour/table.h"
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
@@ -283,6 +283,7 @@ const leat__op leat__ops_brightness_contrast[] = {
      .help = "Adds a number to all values; u8 counts as 0 to 1 and is clipped.",
      .like =
          "tf.image.adjust_brightness, torchvision functional.adjust_brightness, PIL.ImageEnhance.Brightness",
+     .on_device = 1,
      .plan = plan_adjust_brightness,
      .arg = {{.name = "delta",
               .kind = LEAT_ARG_NUMBER,
@@ -299,6 +300,7 @@ const leat__op leat__ops_brightness_contrast[] = {
      .like =
          "tf.image.random_brightness, tf.image.stateless_random_brightness, keras.layers.RandomBrightness",
      .random = true,
+     .on_device = 1,
      .plan = plan_random_brightness,
      .arg = {{.name = "max_delta", .kind = LEAT_ARG_NUMBER, .max = 1e6, .help = "largest change"},
              {.name = "flavour",
@@ -313,6 +315,7 @@ const leat__op leat__ops_brightness_contrast[] = {
      .kind = LEAT_OP_IMAGE,
      .help = "Moves values away from their mean, or toward it with a factor below 1.",
      .like = "tf.image.adjust_contrast, torchvision functional.adjust_contrast, PIL.ImageEnhance.Contrast",
+     .on_device = 1,
      .plan = plan_adjust_contrast,
      .arg =
          {{.name = "factor", .kind = LEAT_ARG_NUMBER, .min = -1e6, .max = 1e6, .help = "1 changes nothing"},
@@ -325,6 +328,7 @@ const leat__op leat__ops_brightness_contrast[] = {
      .like = "tf.image.random_contrast, tf.image.stateless_random_contrast, keras.layers.RandomContrast, "
              "torchvision ColorJitter(contrast)",
      .random = true,
+     .on_device = 1,
      .plan = plan_random_contrast,
      .arg = {{.name = "lower", .kind = LEAT_ARG_NUMBER, .max = 1e6, .help = "smallest factor"},
              {.name = "upper",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operation `cache`: where it may stand, what is kept there, and what that depends on. */
+/* Samples that are kept: where cache may stand, what is kept there, and what that depends on. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static int check_steps(const leat__planner *planner, const leat__use *use, bool 
     return 0;
 }
 
-int leat__plan_cache(leat__planner *planner, const leat__use *use, leat_error *err) {
+static int plan_cache(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__plan *plan = planner->plan;
     leat__caching *caching = &plan->caching;
     const char *path = leat__use_arg(use, "path")->text, *drawn = drawn_before(planner, use);
@@ -158,7 +158,7 @@ static bool write_about(leat__planner *planner, uint64_t version, leat__buf *tex
     }
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
-        if (use->op->plan == leat__plan_options && leat__use_arg(use, "accuracy")->i)
+        if (use->op->flags & LEAT_OP_SETTINGS && leat__use_arg(use, "accuracy")->i)
             fits = fits && add(text, "accuracy fast\n");
         if (i >= caching->last_use || (use->op->kind == LEAT_OP_ORDER && !caching->freeze) ||
             use->op->kind == LEAT_OP_BATCH)
@@ -223,7 +223,8 @@ const leat__op leat__ops_cache[] = {
              "epochs take them "
              "from there.",
      .like = "tf.data.Dataset.cache, tf.data.Dataset.snapshot",
-     .plan = leat__plan_cache,
+     .flags = LEAT_OP_NO_BYTES | LEAT_OP_FREEZES,
+     .plan = plan_cache,
      .arg = {{.name = "path",
               .kind = LEAT_ARG_TEXT,
               .fallback = "",

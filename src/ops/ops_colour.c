@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colours: saturation, hue, gray, and color_jitter, which has brightness and contrast too. */
+/* Saturation, hue, gray, and color_jitter, which has brightness and contrast too. */
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 
@@ -376,6 +376,7 @@ const leat__op leat__ops_colour[] = {
      .kind = LEAT_OP_IMAGE,
      .help = "Multiplies the saturation of colours.",
      .like = "tf.image.adjust_saturation, torchvision functional.adjust_saturation, PIL.ImageEnhance.Color",
+     .on_device = 1,
      .plan = plan_adjust_saturation,
      .arg = {{.name = "factor",
               .kind = LEAT_ARG_NUMBER,
@@ -390,6 +391,7 @@ const leat__op leat__ops_colour[] = {
      .like = "tf.image.random_saturation, tf.image.stateless_random_saturation, "
              "keras.layers.RandomSaturation, torchvision ColorJitter(saturation)",
      .random = true,
+     .on_device = 1,
      .plan = plan_random_saturation,
      .arg = {{.name = "lower", .kind = LEAT_ARG_NUMBER, .min = -1, .max = 1e6, .help = "smallest factor"},
              {.name = "upper",
@@ -405,6 +407,7 @@ const leat__op leat__ops_colour[] = {
      .kind = LEAT_OP_IMAGE,
      .help = "Turns the hue of colours by a part of the circle.",
      .like = "tf.image.adjust_hue, torchvision functional.adjust_hue",
+     .on_device = 1,
      .plan = plan_adjust_hue,
      .arg = {{.name = "delta", .kind = LEAT_ARG_NUMBER, .min = -1, .max = 1, .help = "part of a turn"},
              LEAT_ARG_COLOUR_FLAVOUR,
@@ -416,6 +419,7 @@ const leat__op leat__ops_colour[] = {
      .like = "tf.image.random_hue, tf.image.stateless_random_hue, keras.layers.RandomHue, torchvision "
              "ColorJitter(hue)",
      .random = true,
+     .on_device = 1,
      .plan = plan_random_hue,
      .arg = {{.name = "max_delta",
               .kind = LEAT_ARG_TEXT,
@@ -459,6 +463,7 @@ const leat__op leat__ops_colour[] = {
      .help = "Brightness, contrast, saturation and hue by drawn amounts, in a drawn order.",
      .like = "keras.layers.RandomColorJitter, torchvision ColorJitter",
      .random = true,
+     .on_device = 5,
      .plan = plan_jitter,
      .arg =
          {PART("brightness", "factor from 1 - x to 1 + x, or low,high"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data sets combined to one: concatenate, sample_from, choose_from, zip; joint.h says how. */
+/* Several data sets combined to one; joint.h says how. */
 #include <stdio.h>
 
 #include "ops/ops_shared.h"

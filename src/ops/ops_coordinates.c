@@ -50,7 +50,7 @@ static int plan_mask(leat__planner *planner, const leat__use *use, leat_error *e
 static bool is_open(const leat__planner *planner, const leat_field *info) {
     bool padded = false;
     for (int i = 0; i < planner->spec->n_uses; i++)
-        padded |= strcmp(planner->spec->use[i].op->name, "padded_batch") == 0;
+        padded |= (planner->spec->use[i].op->flags & LEAT_OP_PADS) != 0;
     return info->ragged || (padded && info->ndim > 0 && info->shape[0] < 0);
 }
 

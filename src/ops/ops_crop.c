@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Crops: which part of a picture a sample takes, given or drawn before it is decoded. */
+/* Parts of a picture, given or drawn before it is decoded. */
 #include "base/maths.h"
 #include "ops/ops_shared.h"
 #include "plan/planner.h"

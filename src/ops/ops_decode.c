@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From bytes to pixels: decode, decode_raw, and JPEG once more, for the noise that it leaves. */
+/* From bytes to pixels, and JPEG once more, for the noise that it leaves. */
 #include "decode/jpeg/reencode.h"
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
@@ -14,16 +14,14 @@ static int plan_decode(leat__planner *planner, const leat__use *use, leat_error 
     leat__decode_options options = {.channels = (int)leat__use_arg(use, "channels")->i,
                                     .orient = leat__use_arg(use, "orient")->i != 0,
                                     .deep = leat__use_arg(use, "depth")->i == 1,
-                                    .indices = leat__use_arg(use, "palette")->i == 1};
+                                    .indices = leat__use_arg(use, "palette")->i == 1,
+                                    .fast = planner->fast};
     if (options.channels == 2)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "channels must be 0, 1, 3 or 4");
     if (options.indices && (options.deep || (leat__use_arg(use, "channels")->given && options.channels != 1)))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "palette=index gives one channel of u8: leave channels and depth out");
     if (options.indices) options.channels = 1;
-    for (int i = 0; i < planner->spec->n_uses; i++)
-        if (planner->spec->use[i].op->plan == leat__plan_options)
-            options.fast |= leat__use_arg(&planner->spec->use[i], "accuracy")->i != 0;
     LEAT_TRY(leat__plan_add_decode(planner, use, at, &options, err));
     info->ndim = 3;
     info->ragged = 0;
@@ -95,12 +93,9 @@ static int add_jpeg(leat__planner *planner, const leat__use *use, int64_t low, i
         return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
                                "JPEG has 1 or 3 channels, field %s has %" PRId64 ": write decode channels=3",
                                info->name, channels);
-    bool fast = false;
-    for (int i = 0; i < planner->spec->n_uses; i++)
-        if (planner->spec->use[i].op->plan == leat__plan_options)
-            fast |= leat__use_arg(&planner->spec->use[i], "accuracy")->i != 0;
     const leat__picture_plan picture = {
-        .op.arg = {[QUALITY] = (double)low, [QUALITY_END] = (double)end, [FAST] = fast}, .run = run_jpeg};
+        .op.arg = {[QUALITY] = (double)low, [QUALITY_END] = (double)end, [FAST] = planner->fast},
+        .run = run_jpeg};
     return leat__plan_add_picture(planner, use, at, &picture, err);
 }
 
@@ -127,6 +122,7 @@ const leat__op leat__ops_decode[] = {
      .like = "tf.io.decode_image, tf.io.decode_jpeg, tf.io.decode_png, tf.io.decode_gif, tf.io.decode_bmp, "
              "tf.io.decode_webp, tf.io.decode_and_crop_jpeg, keras.utils.load_img, torchvision "
              "io.decode_image, PIL.Image.open",
+     .flags = LEAT_OP_READS | LEAT_OP_DECODES,
      .plan = plan_decode,
      .arg = {LEAT_ARG_FIELD_OR("image"),
              {.name = "channels",
@@ -156,6 +152,7 @@ const leat__op leat__ops_decode[] = {
      .kind = LEAT_OP_SAMPLE,
      .help = "Takes bytes as values of a type, little-endian.",
      .like = "tf.io.decode_raw",
+     .flags = LEAT_OP_READS,
      .plan = plan_decode_raw,
      .arg = {LEAT_ARG_FIELD_OR("image"),
              {.name = "dtype", .kind = LEAT_ARG_DTYPE, .help = "type of the values"}}},

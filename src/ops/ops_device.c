@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* on_device: what comes behind it is drawn here and done elsewhere. */
+/* What another device does: behind on_device, operations are drawn here and done elsewhere. */
 #include <stdio.h>
 
 #include "ops/ops_shared.h"
@@ -9,52 +9,12 @@
 
 #define NAME "drawn"
 
-/* What a device can do, and how many numbers that takes; 0: as its kind says. */
-static const struct {
-    const char *name;
-    int numbers;
-} known[] = {
-    {"random_flip_left_right", 0},
-    {"random_flip_up_down", 0},
-    {"random_flip", 0},
-    {"random_rotation", 0},
-    {"random_zoom", 0},
-    {"random_translation", 0},
-    {"random_shear", 0},
-    {"random_perspective", 0},
-    {"affine", 0},
-    {"random_brightness", 1},
-    {"adjust_brightness", 1},
-    {"random_contrast", 1},
-    {"adjust_contrast", 1},
-    {"random_saturation", 1},
-    {"adjust_saturation", 1},
-    {"random_hue", 1},
-    {"adjust_hue", 1},
-    {"color_jitter", 5},
-    {"normalize", 0},
-    {"rescale", 0},
-    {"cast", 0},
-};
-
-static int find_known(const char *name) {
-    for (size_t i = 0; i < LEAT_COUNT(known); i++)
-        if (strcmp(known[i].name, name) == 0) return (int)i;
-    return -1;
-}
-
 int leat__device_check(const leat__planner *planner, const leat__use *use, int at, leat_error *err) {
     const char *field = planner->field[at].info.name;
-    if (find_known(use->op->name) < 0)
+    if (!use->op->on_device)
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                "field %s is on the device, which cannot do this: write it before on_device",
                                field);
-    if (strcmp(use->op->name, "cast") == 0 && leat__use_arg(use, "dtype")->i != LEAT_DTYPE_F32)
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                               "the device works in f32: write this before on_device, or convert there");
-    if (strcmp(use->op->name, "affine") == 0 && leat__use_arg(use, "order")->i == 2)
-        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
-                               "the device has no splines: take order=1, or write this before on_device");
     return 0;
 }
 
@@ -75,8 +35,8 @@ int leat__device_add(leat__planner *planner, const leat__use *use, int at, const
         if (part->as.warp.order > 0) field->info.dtype = LEAT_DTYPE_F32;
         break;
     default:
-        added->numbers = known[find_known(use->op->name)].numbers;
-        if (!added->numbers) {
+        added->numbers = use->op->on_device;
+        if (added->numbers == LEAT_ON_DEVICE_AS_KIND) {
             added->kind = LEAT_DEVICE_IS_AFFINE;
             added->numbers = LEAT_DEVICE_AFFINE * part->as.point.n_points;
         }
@@ -130,8 +90,6 @@ static int plan_on_device(leat__planner *planner, const leat__use *use, leat_err
     step->as.device = field->device = device;
     return 0;
 }
-
-/* ------------------------------------------------------------------------------------------- one sample */
 
 const leat__op leat__ops_device[] = {
     {.name = "on_device",

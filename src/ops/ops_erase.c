@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holes in a picture: random_erasing, cutout. */
+/* Holes in a picture. */
 #include "base/maths.h"
 #include "ops/ops_shared.h"
 #include "plan/planner.h"

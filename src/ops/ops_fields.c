@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that make fields of a sample, or change which there are: parse, reshape, select, enumerate, and map, which
- * calls a function of the program. */
+/* Which fields a sample has, and their shapes; map calls a function of the program. */
 #include <stdio.h>
 
 #include "ops/ops_shared.h"
@@ -357,6 +356,7 @@ const leat__op leat__ops_fields[] = {
              "=default.",
      .like = "tf.io.parse_single_example, tf.io.parse_example, tf.io.FixedLenFeature, tf.io.VarLenFeature, "
              "tf.io.RaggedFeature",
+     .flags = LEAT_OP_READS,
      .plan = plan_parse,
      .arg = {{.name = "features",
               .kind = LEAT_ARG_TEXTS,
@@ -370,6 +370,7 @@ const leat__op leat__ops_fields[] = {
      .kind = LEAT_OP_SAMPLE,
      .help = "Gives a field another shape with as many values; one -1 means what is left.",
      .like = "tf.reshape, keras.ops.reshape, keras.layers.Reshape",
+     .flags = LEAT_OP_READS | LEAT_OP_RESHAPES,
      .plan = plan_reshape,
      .arg = {LEAT_ARG_FIELD_OR("image"),
              {.name = "shape", .kind = LEAT_ARG_INTS, .min = -1, .max = 1e12, .help = "sizes of the axes"}}},
@@ -377,6 +378,7 @@ const leat__op leat__ops_fields[] = {
      .kind = LEAT_OP_SAMPLE,
      .help = "Keeps these fields, in this order.",
      .like = "",
+     .flags = LEAT_OP_READS,
      .plan = plan_select,
      .arg = {{.name = "fields", .kind = LEAT_ARG_TEXTS, .help = "their names"}}},
     {.name = "enumerate",

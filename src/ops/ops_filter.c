@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that choose samples by what they hold: filter, and classes in other proportions (balance, oversample,
- * rejection_resample). */
+/* Which samples are kept, by what they hold, and classes in other proportions. */
 #include "ops/ops_shared.h"
 #include "plan/select.h"
 #include "sample/labels.h"

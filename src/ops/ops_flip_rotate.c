@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mirrored and turned pictures: flips, which cost nothing, quarter turns, which move whole pixels, and rotation by any
- * angle, which samples as the other layers of ops_warp.c do. */
+/* Mirrored and turned pictures. Flips cost nothing, quarter turns move whole pixels, and rotation by any angle samples as
+ * the other layers of ops_warp.c do. */
 #include "base/maths.h"
 #include "image/warp/turn.h"
 #include "ops/ops_shared.h"
@@ -107,6 +107,7 @@ const leat__op leat__ops_flip_rotate[] = {
              "tf.image.flip_left_right, keras.layers.RandomFlip(mode=\"horizontal\"), keras "
              "ImageDataGenerator(horizontal_flip), torchvision RandomHorizontalFlip",
      .random = true,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_flip_x,
      .arg = {LEAT_ARG_CHANCE("0.5"), LEAT_ARG_FIELD_NAMED}},
     {.name = "random_flip_up_down",
@@ -116,6 +117,7 @@ const leat__op leat__ops_flip_rotate[] = {
              "keras.layers.RandomFlip(mode=\"vertical\"), keras ImageDataGenerator(vertical_flip), "
              "torchvision RandomVerticalFlip",
      .random = true,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_flip_y,
      .arg = {LEAT_ARG_CHANCE("0.5"), LEAT_ARG_FIELD_NAMED}},
     {.name = "random_flip",
@@ -123,6 +125,7 @@ const leat__op leat__ops_flip_rotate[] = {
      .help = "Mirrors half of the pictures; with both directions, one coin decides about both.",
      .like = "keras.layers.RandomFlip",
      .random = true,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_random_flip,
      .arg = {{.name = "mode",
               .kind = LEAT_ARG_WORD,
@@ -153,6 +156,7 @@ const leat__op leat__ops_flip_rotate[] = {
      .help = "Turns the picture about its middle, counter-clockwise for positive numbers.",
      .like = "keras.layers.RandomRotation",
      .random = true,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_rotation,
      .arg = {LEAT_ARG_RANGE("factor", NULL,
                             "share of a full turn: 0.1 is up to 36 degrees either way; or low,high"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels: other numbers for them, and a number for each class. */
+/* Other numbers for labels, and a number for each class. */
 #include <stdlib.h>
 
 #include "base/hash.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of a batch mixed with one another: mixup, cutmix. */
+/* Samples of a batch mixed with one another. */
 #include <stdio.h>
 
 #include "ops/ops_shared.h"

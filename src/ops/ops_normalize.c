@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last operations in front of a model, which give the type, the mean and the spread that it wants. Means and
- * deviations are numbers of the text, or of each picture, or a whole matrix in a file. */
+/* The type, the mean and the spread that a model wants. Means and deviations are numbers of the text, or of each picture,
+ * or a whole matrix in a file. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/maths.h"
@@ -94,6 +94,9 @@ static int plan_cast(leat__planner *planner, const leat__use *use, leat_error *e
         return leat__plan_fail(use, err, LEAT_ERR_TYPE,
                                "bytes are not numbers: write decode or decode_raw %s u8 before",
                                field->info.name);
+    if (field->device && dtype != LEAT_DTYPE_F32)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "the device works in f32: write this before on_device, or convert there");
     if (leat__use_arg(use, "layout")->i) {
         if (field->info.ndim != 3)
             return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "layout=nchw needs (height, width, channels)");
@@ -350,6 +353,8 @@ const leat__op leat__ops_normalize[] = {
              "scale 1/255.",
      .like = "keras.layers.Normalization, "
              "keras.applications.imagenet_utils.preprocess_input(mode=\"torch\"), torchvision Normalize",
+     .flags = LEAT_OP_NORMALIZES,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_normalize,
      .arg = {{.name = "name",
               .kind = LEAT_ARG_WORD,
@@ -380,6 +385,8 @@ const leat__op leat__ops_normalize[] = {
      .help = "Another type, and x * scale + offset on the way; to whole numbers it truncates and saturates.",
      .like = "tf.cast, tf.image.convert_image_dtype, keras.ops.cast, keras.layers.Rescaling, torchvision "
              "ToDtype, torchvision ToTensor",
+     .flags = LEAT_OP_SCALES,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_cast,
      .arg = {LEAT_ARG_FIELD_OR("image"),
              {.name = "dtype", .kind = LEAT_ARG_DTYPE, .help = "the type"},
@@ -398,6 +405,8 @@ const leat__op leat__ops_normalize[] = {
      .kind = LEAT_OP_IMAGE,
      .help = "x * scale + offset, as f32.",
      .like = "keras.layers.Rescaling, keras ImageDataGenerator(rescale)",
+     .flags = LEAT_OP_SCALES,
+     .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_rescale,
      .arg = {{.name = "scale", .kind = LEAT_ARG_NUMBER, .help = "factor, such as 1/255"},
              {.name = "offset", .kind = LEAT_ARG_NUMBER, .fallback = "0", .help = "added afterwards"},

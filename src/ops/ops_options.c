@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of the whole pipeline. */
+/* Settings of the whole pipeline. The planner reads them before everything else (LEAT_OP_SETTINGS). */
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 
-int leat__plan_options(leat__planner *planner, const leat__use *use, leat_error *err) {
-    (void)planner, (void)use,
-        (void)err; /* read before everything else, in plan.c: they hold for the whole text */
+static int read_read_ahead(leat__plan *plan, const leat__use *use, leat_error *err) {
+    const leat__arg_value *arg = leat__use_arg(use, "read_ahead");
+    int64_t n = 0;
+    if (!arg->given || strcmp(arg->text, "auto") == 0) return 0;
+    if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > 64))
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "read_ahead must be auto, off or a number of threads up to 64, not '%s'",
+                               arg->text);
+    plan->read_ahead = (int)n;
     return 0;
+}
+
+static int plan_options(leat__planner *planner, const leat__use *use, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    if (leat__use_arg(use, "on_error")->given) plan->on_error = (int)leat__use_arg(use, "on_error")->i;
+    if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
+    if (leat__use_arg(use, "max_bad")->given) plan->max_bad = leat__use_arg(use, "max_bad")->i;
+    plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
+    plan->checkpoints &= leat__use_arg(use, "checkpoints")->i != 0;
+    planner->fast |= leat__use_arg(use, "accuracy")->i != 0;
+    return read_read_ahead(plan, use, err);
 }
 
 const leat__op leat__ops_options[] = {
@@ -15,7 +32,8 @@ const leat__op leat__ops_options[] = {
      .help = "Settings of the whole pipeline; may stand anywhere.",
      .like =
          "tf.data.Options, tf.data.Dataset.ignore_errors, tf.random.set_seed, keras.utils.set_random_seed",
-     .plan = leat__plan_options,
+     .flags = LEAT_OP_SETTINGS | LEAT_OP_NO_BYTES | LEAT_OP_READS,
+     .plan = plan_options,
      .arg = {{.name = "on_error",
               .kind = LEAT_ARG_WORD,
               .fallback = "",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sample comes next: shuffle, take, skip, shard, repeat, and the order of shards. */
+/* Which sample comes next, and the order of shards. */
 #include <stdio.h>
 
 #include "ops/ops_shared.h"
@@ -111,9 +111,9 @@ static int plan_skip(leat__planner *planner, const leat__use *use, leat_error *e
     return leat__plan_order_add(planner, (leat__order_verb){.kind = LEAT_ORDER_SKIP, .count = count}, err);
 }
 
-int leat__plan_shard(leat__planner *planner, const leat__use *use, leat_error *err) {
+static int plan_shard(leat__planner *planner, const leat__use *use, leat_error *err) {
     const char *text = leat__use_arg(use, "part")->text, *slash = strchr(text, '/');
-    if (strcmp(text, "auto") == 0) return 0; /* ranks have their part of each batch, see plan.c */
+    if (leat__use_asks_ranks(use)) return 0; /* ranks have their part of each batch, see plan.c */
     char first[32];
     int64_t index = 0, count = 0;
     if (slash && (size_t)(slash - text) < sizeof first) {
@@ -178,7 +178,7 @@ static int interleave(leat__planner *planner, const leat__use *use, uint64_t cyc
                       leat_error *err) {
     leat__plan *plan = planner->plan;
     if (plan->stream) return interleave_stream(planner, use, cycle, block, err);
-    if (strcmp(plan->source->class->name, "tfrecord") != 0)
+    if (!plan->source->class->sharded)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "it is about the shards of tfrecord, and %s has none",
                                plan->source->class->name);
@@ -265,7 +265,8 @@ const leat__op leat__ops_order[] = {
      .help =
          "Every n-th sample, beginning with number i: shard i/n; shard auto: this rank's part of each batch.",
      .like = "tf.data.Dataset.shard, torch.utils.data.DistributedSampler",
-     .plan = leat__plan_shard,
+     .flags = LEAT_OP_RANKS,
+     .plan = plan_shard,
      .arg = {{.name = "part",
               .kind = LEAT_ARG_TEXT,
               .help = "such as 0/4; auto: as the launcher's environment says"}}},
@@ -273,6 +274,7 @@ const leat__op leat__ops_order[] = {
      .kind = LEAT_OP_ORDER,
      .help = "Begins again, count times or without end.",
      .like = "tf.data.Dataset.repeat",
+     .flags = LEAT_OP_REPEATS,
      .plan = plan_repeat,
      .arg = {{.name = "count",
               .kind = LEAT_ARG_INT,

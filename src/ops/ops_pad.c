@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Borders around a picture; resize and crops have them too. */
+/* Borders around a picture. Resizing and crops have them too. */
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resizing, as tf.image, Keras, torchvision and Pillow know it: to a size, to one that keeps the aspect ratio, to that of a
- * bucket. Where those libraries compute a size in float32, so does this file: one pixel more or less would shift the whole
- * picture. */
+/* Resizing: to a size, to one that keeps the aspect ratio, to that of a bucket. As tf.image, Keras, torchvision and Pillow
+ * do it: where those libraries compute a size in float32, so does this file, since one pixel more or less would shift the
+ * whole picture. */
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where samples come from: rows of the table, and what they add to the plan. Combined sources are in ops_combine.c. */
+/* Where samples come from. Combined sources are in ops_combine.c. */
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 
@@ -171,6 +171,7 @@ const leat__op leat__ops_sources[] = {
      .help = "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",
      .like =
          "tf.data.Dataset.from_tensor_slices, keras ImageDataGenerator.flow, torch.utils.data.TensorDataset",
+     .flags = LEAT_OP_PROGRAM,
      .plan = plan_arrays},
     {.name = "synth",
      .kind = LEAT_OP_SOURCE,
@@ -310,12 +311,14 @@ const leat__op leat__ops_sources[] = {
      .kind = LEAT_OP_SOURCE,
      .help = "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.",
      .like = "keras.utils.PyDataset, torch.utils.data.Dataset",
+     .flags = LEAT_OP_PROGRAM,
      .plan = plan_source},
     {.name = "stream",
      .kind = LEAT_OP_SOURCE,
      .help = "Records that the program reads one after the other, by callbacks that it gives with "
              "leat_spec_stream.",
      .like = "tf.data.Dataset.from_generator, torch.utils.data.IterableDataset",
+     .flags = LEAT_OP_PROGRAM,
      .plan = plan_stream},
     {0},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split: the same text with another part gives the rest. Every sample is put on a side by a rule that knows nothing of
- * the part asked for; then the samples of one side are kept. */
+/* Samples divided for training, validation and test: the same text with another part gives the rest. Every sample is put on
+ * a side by a rule that knows nothing of the part asked for; then the samples of one side are kept. */
 #include <stdlib.h>
 
 #include "ops/ops_shared.h"

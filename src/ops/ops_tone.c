@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tone: operations that change each value by itself, on u8 by a table: gamma, invert, posterize, solarize, channel_shift.
- * Brightness and contrast are in ops_brightness_contrast.c. */
+/* Tone curves: operations that change each value by itself, on u8 by a table. Brightness and contrast are in
+ * ops_brightness_contrast.c. */
 #include "image/colour/table.h"
 #include "ops/ops_shared.h"
 #include "plan/planner.h"

@@ -17,13 +17,12 @@ static int check_use(const leat__use *use, const leat__use *around, leat_error *
     if (use->op->kind == LEAT_OP_BATCH)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "it holds for the whole pipeline: write it behind %s", name);
-    if (use->op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0)
+    if (leat__use_asks_ranks(use))
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "ranks have their part of every batch of the whole pipeline: write shard auto "
                                "behind %s",
                                name);
-    if (strcmp(use->op->name, "arrays") == 0 || strcmp(use->op->name, "source") == 0 ||
-        strcmp(use->op->name, "stream") == 0)
+    if (use->op->flags & LEAT_OP_PROGRAM)
         return leat__plan_fail(
             use, err, LEAT_ERR_UNSUPPORTED,
             "what the program gives cannot stand inside of %s: write it to files, or let the "

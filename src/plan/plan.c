@@ -237,9 +237,8 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
 static double read_us(const leat__source *source) {
     double us = 0;
     for (int i = 0; i < source->n_parts; i++) us = LEAT_MAX(us, read_us(source->part[i]));
-    const char *name = source->class->name;
-    if (strcmp(name, "synth") == 0) us = (double)source->bytes_max / 100;
-    if (strcmp(name, "folder") == 0 || strcmp(name, "list") == 0) us = 30;
+    us = LEAT_MAX(us, source->class->read_us);
+    if (source->class->bytes_per_us > 0) us += (double)source->bytes_max / source->class->bytes_per_us;
     return us;
 }
 
@@ -260,28 +259,12 @@ static int find_rank(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     leat__rank found;
     bool automatic = false;
-    for (int i = 0; i < planner->spec->n_uses; i++) {
-        const leat__use *use = &planner->spec->use[i];
-        automatic |=
-            use->op->plan == leat__plan_shard && strcmp(leat__use_arg(use, "part")->text, "auto") == 0;
-    }
+    for (int i = 0; i < planner->spec->n_uses; i++) automatic |= leat__use_asks_ranks(&planner->spec->use[i]);
     LEAT_TRY(leat__rank_find(&found, planner->config, automatic, err));
     plan->rank = found.rank;
     plan->world = found.world;
     plan->local = found.local;
     if (planner->open.n_threads <= 0) planner->open.n_threads = leat__cpu_share(found.local);
-    return 0;
-}
-
-static int read_read_ahead(leat__plan *plan, const leat__use *use, leat_error *err) {
-    const leat__arg_value *arg = leat__use_arg(use, "read_ahead");
-    int64_t n = 0;
-    if (!arg->given || strcmp(arg->text, "auto") == 0) return 0;
-    if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > 64))
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "read_ahead must be auto, off or a number of threads up to 64, not '%s'",
-                               arg->text);
-    plan->read_ahead = (int)n;
     return 0;
 }
 
@@ -298,13 +281,7 @@ static int read_options(leat__planner *planner, leat_error *err) {
     plan->read_ahead = -1;
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
-        if (use->op->plan != leat__plan_options) continue;
-        if (leat__use_arg(use, "on_error")->given) plan->on_error = (int)leat__use_arg(use, "on_error")->i;
-        if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
-        if (leat__use_arg(use, "max_bad")->given) plan->max_bad = leat__use_arg(use, "max_bad")->i;
-        plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
-        plan->checkpoints &= leat__use_arg(use, "checkpoints")->i != 0;
-        LEAT_TRY(read_read_ahead(plan, use, err));
+        if (use->op->flags & LEAT_OP_SETTINGS) LEAT_TRY(use->op->plan(planner, use, err));
     }
     if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "on_error must be raise, skip or replace");
@@ -316,17 +293,14 @@ static int read_options(leat__planner *planner, leat_error *err) {
 static int write_normal_text(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     plan->text.kind = LEAT_MEM_PLAN;
-    bool fits = true, fast = false;
+    bool fits = true;
     for (int i = 0; i < planner->spec->n_uses && fits; i++) {
         const leat__use *use = &planner->spec->use[i];
-        if (use->op->plan == leat__plan_options) fast |= leat__use_arg(use, "accuracy")->i != 0;
         /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. Nor is the policy for bad
          * samples: whoever was stopped by one wants to go on from there without it. */
-        if (use->op->plan == leat__plan_prefetch || use->op->plan == leat__plan_options) continue;
-        if (use->op->plan == leat__plan_cache) { /* nor where samples are kept, unless draws depend on it */
-            if (plan->caching.freeze) fits = leat__buf_append(&plan->text, " | cache freeze=true", 20);
-            continue;
-        }
+        if (use->op->flags & LEAT_OP_FREEZES && plan->caching.freeze)
+            fits = leat__buf_append(&plan->text, " | cache freeze=true", 20);
+        if (use->op->flags & LEAT_OP_NO_BYTES) continue;
         leat__batch_use whole;
         const char *source = planner->source_text ? planner->source_text : use->op->name;
         if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
@@ -335,7 +309,7 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
                             : leat__use_normal(leat__batch_of_world(plan, use, &whole), &plan->text));
     }
     static const char accuracy[] = " | options accuracy=fast"; /* the one option that changes pixels */
-    if (fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
+    if (planner->fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
     if (!fits || !leat__buf_append(&plan->text, "", 1))
         return leat__fail_memory(err, plan->text.size, "a plan");
     plan->fingerprint = leat__hash(&plan->seed, sizeof plan->seed,
@@ -397,7 +371,8 @@ int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err
 static int run_operations(leat__planner *planner, leat_error *err) {
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
-        if (!planner->source_known && use->op->kind != LEAT_OP_SOURCE && use->op->plan != leat__plan_options)
+        if (use->op->flags & LEAT_OP_SETTINGS) continue; /* read_options has planned it */
+        if (!planner->source_known && use->op->kind != LEAT_OP_SOURCE)
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                    "a pipeline begins with a source, such as folder, list, tfrecord or npy");
         if (planner->batched && (use->op->kind == LEAT_OP_SAMPLE || use->op->kind == LEAT_OP_IMAGE))

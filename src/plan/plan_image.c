@@ -42,9 +42,10 @@ static leat__pass_plan *join_pass(leat__planner *planner, const leat__use *use, 
     leat__pass_plan *pass = open_pass(planner, at);
     if (!pass || !joinable || !planner->plan->fuse) pass = begin_pass(planner, use, at, err);
     if (!pass) return NULL;
-    const size_t n = strlen(pass->text), m = strlen(use->op->name);
-    if (n < m || strcmp(pass->text + n - m, use->op->name) != 0)
+    const size_t n = strlen(pass->text);
+    if (n == 0 || planner->field[at].noted != use->number) /* it may add several parts */
         snprintf(pass->text + n, sizeof pass->text - n, "%s%s", n ? ", " : "", use->op->name);
+    planner->field[at].noted = use->number;
     return pass;
 }
 
@@ -202,27 +203,32 @@ static int find_meeting(leat__planner *planner, const leat__use *use, int part, 
 
 /* Adds one part to one field. */
 typedef int add_fn(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err);
-static add_fn add_resize, add_warp;
 
-/* Adds a part that moves pixels to the picture and to its masks. */
-static int add_to_all(leat__planner *planner, const leat__use *use, int at, add_fn *add, const void *part,
+typedef struct move { /* a part that moves pixels */
+    add_fn *add;
+    const void *part;
+    int n_moves;    /* of what follows the picture                  */
+    bool for_masks; /* a mask can have it by itself, without its picture */
+} move;
+
+/* Adds it to the picture and to its masks. */
+static int add_to_all(leat__planner *planner, const leat__use *use, int at, const move *moving,
                       leat_error *err) {
     const leat__plan_field *field = &planner->field[at];
     const bool several = planner->several, again = planner->again;
-    if (field->mask && add != add_resize)
+    if (field->mask && !moving->for_masks)
         return leat__plan_fail(
             use, err, LEAT_ERR_SYNTAX,
             "field %s is a mask and moves with %s by itself: leave it out, or write this before mask",
             field->info.name, planner->field[field->leader].info.name);
     planner->several |= field->masks != 0;
-    int rc = add(planner, use, at, part, err);
+    int rc = moving->add(planner, use, at, moving->part, err);
     planner->again = true;
     for (int i = 0; i < planner->n_fields && rc == 0; i++)
-        if (field->masks >> i & 1 && planner->live[i]) rc = add(planner, use, i, part, err);
+        if (field->masks >> i & 1 && planner->live[i]) rc = moving->add(planner, use, i, moving->part, err);
     planner->several = several;
     planner->again = again;
-    /* A warp may turn its picture as well: those are two moves. */
-    return rc < 0 ? rc : leat__follow_count(planner, use, at, add == add_warp ? 2 : 1, err);
+    return rc < 0 ? rc : leat__follow_count(planner, use, at, moving->n_moves, err);
 }
 
 leat__resample leat__plan_nearest(leat__resample resample, int dtype) {
@@ -305,7 +311,7 @@ static int add_flip(leat__planner *planner, const leat__use *use, int at, const 
 
 int leat__plan_add_flip(leat__planner *planner, const leat__use *use, int at, const leat__flip *flip,
                         leat_error *err) {
-    return add_to_all(planner, use, at, add_flip, flip, err);
+    return add_to_all(planner, use, at, &(move){add_flip, flip, .n_moves = 1}, err);
 }
 
 static int add_crop(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
@@ -325,7 +331,7 @@ static int add_crop(leat__planner *planner, const leat__use *use, int at, const 
 
 int leat__plan_add_crop(leat__planner *planner, const leat__use *use, int at, const leat__crop_plan *crop,
                         leat_error *err) {
-    return add_to_all(planner, use, at, add_crop, crop, err);
+    return add_to_all(planner, use, at, &(move){add_crop, crop, .n_moves = 1}, err);
 }
 
 static int add_pad(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
@@ -346,7 +352,7 @@ static int add_pad(leat__planner *planner, const leat__use *use, int at, const v
 
 int leat__plan_add_pad(leat__planner *planner, const leat__use *use, int at, const leat__pad_plan *pad,
                        leat_error *err) {
-    return add_to_all(planner, use, at, add_pad, pad, err);
+    return add_to_all(planner, use, at, &(move){add_pad, pad, .n_moves = 1}, err);
 }
 
 typedef struct resize_part {
@@ -380,13 +386,13 @@ static int add_resize(leat__planner *planner, const leat__use *use, int at, cons
 int leat__plan_add_resize(leat__planner *planner, const leat__use *use, int at, leat__resample resample,
                           int height, int width, leat_error *err) {
     const resize_part resize = {.resample = resample, .height = height, .width = width};
-    return add_to_all(planner, use, at, add_resize, &resize, err);
+    return add_to_all(planner, use, at, &(move){add_resize, &resize, .n_moves = 1, .for_masks = true}, err);
 }
 
 int leat__plan_add_resize_by(leat__planner *planner, const leat__use *use, int at, leat__resample resample,
                              const leat__size_plan *size, leat_error *err) {
     const resize_part resize = {.resample = resample, .height = -1, .width = -1, .size = size};
-    return add_to_all(planner, use, at, add_resize, &resize, err);
+    return add_to_all(planner, use, at, &(move){add_resize, &resize, .n_moves = 1, .for_masks = true}, err);
 }
 
 static int add_warp(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
@@ -424,7 +430,8 @@ int leat__plan_add_warp(leat__planner *planner, const leat__use *use, int at, co
             "boxes and keypoints cannot follow it, and field %s has some: take affine with perspective, or "
             "leave boxes and keypoints out",
             field->info.name);
-    return add_to_all(planner, use, at, add_warp, warp, err);
+    /* It may turn its picture as well: those are two moves. */
+    return add_to_all(planner, use, at, &(move){add_warp, warp, .n_moves = 2}, err);
 }
 
 static int add_picture(leat__planner *planner, const leat__use *use, int at, const void *part,
@@ -466,7 +473,7 @@ int leat__plan_add_picture(leat__planner *planner, const leat__use *use, int at,
             "it moves pixels in ways of its own, which nothing can follow: field %s has something that "
             "does; take affine and color_jitter, or leave mask, boxes and keypoints out",
             field->info.name);
-    return add_to_all(planner, use, at, add_picture, picture, err);
+    return add_to_all(planner, use, at, &(move){add_picture, picture, .n_moves = 1}, err);
 }
 
 int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, const leat__hole_plan *hole,

@@ -13,6 +13,7 @@ typedef struct leat__plan_field {
     leat_field info;  /* dtype BYTES: not decoded yet                          */
     size_t count_max; /* of values when ragged, 0 = not known                  */
     int pass;         /* number of the step that can take further image operations, -1 = none */
+    uint32_t noted;   /* number of the operation that stands last in the text of that step */
     bool nchw;        /* how the last pass will store it                        */
     int64_t classes;  /* labels that were renumbered: all lie below it; 0 = they are the source's */
     uint32_t masks;   /* bit i: field i is a mask that moves with this picture */
@@ -35,6 +36,7 @@ struct leat__planner {
     leat__plan_field field[LEAT_VALUES_MAX];
     bool live[LEAT_VALUES_MAX]; /* parse consumes its record                             */
     bool batched;
+    bool fast;                /* options accuracy=fast                                 */
     const leat__use *padding; /* padded_batch, NULL = none                             */
     bool source_known;
     const char *source_text; /* what is combined, in its normal form; NULL: a plain source */
@@ -94,10 +96,6 @@ int leat__follow_need(leat__planner *planner, const leat__use *use, int picture,
 int leat__follow_keep(leat__planner *planner, const leat__use *use, leat_error *err);
 int leat__follow_resume(leat__planner *planner, const leat__use *use, leat_error *err);
 
-/* Plan functions that the planner knows by name: neither changes a byte of the samples. */
-int leat__plan_prefetch(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_options(leat__planner *, const leat__use *, leat_error *);
-int leat__plan_cache(leat__planner *, const leat__use *, leat_error *);
 /* In ops_cache.c: shares the budget with a cache and opens it, when everything else is known. */
 int leat__plan_open_cache(leat__planner *planner, leat_error *err);
 /* ops_batch.c: whether an operation may stand behind buckets; when the text is planned, what batches they make; what the
@@ -116,8 +114,6 @@ int leat__device_add(leat__planner *planner, const leat__use *use, int at, const
                      leat_error *err);
 /* When the text is planned: what goes out is the picture as it was. */
 int leat__device_settle(leat__planner *planner, leat_error *err);
-/* And one that asks who we are before everything else. */
-int leat__plan_shard(leat__planner *, const leat__use *, leat_error *);
 
 /* ops_batch.c: an operation as one process would have to write it that does the work of all ranks: `batch 8` of four
  * ranks is `batch 32`. So a state belongs to any number of ranks. */

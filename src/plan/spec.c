@@ -298,6 +298,10 @@ const leat__arg_value *leat__use_arg(const leat__use *use, const char *name) {
     return NULL;
 }
 
+bool leat__use_asks_ranks(const leat__use *use) {
+    return use->op->flags & LEAT_OP_RANKS && strcmp(leat__use_arg(use, "part")->text, "auto") == 0;
+}
+
 static bool append(leat__buf *out, const char *text) {
     return leat__buf_append(out, text, strlen(text));
 }

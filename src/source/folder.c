@@ -139,6 +139,7 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
 }
 
 static const leat__source_class folder_class = {.name = "folder",
+                                                .read_us = 30,
                                                 .version = version,
                                                 .read = read_file,
                                                 .describe = describe,
@@ -146,7 +147,8 @@ static const leat__source_class folder_class = {.name = "folder",
                                                 .close = close_folder,
                                                 .known = known,
                                                 .size = leat__folder_size,
-                                                .path = relative_path};
+                                                .path = relative_path,
+                                                .file = full_path};
 
 /* ---------------------------------------------------------------------------------------- side file
  * Payload: version, labels and links as asked for, time of the scan, then the three buffers with their lengths. */

@@ -123,6 +123,15 @@ static bool row_path(const leat__source *source, uint64_t sample, char *text, si
     return (size_t)snprintf(text, cap, "%s", path_at((const list *)source, sample)) < cap;
 }
 
+static bool real_file(const leat__source *source, uint64_t sample, char *text, size_t cap) {
+    char path[PATH_MAX];
+    if (!leat__list_path(source, sample, path, sizeof path)) return false;
+    char *real = leat__real_path(path);
+    const bool fits = (size_t)snprintf(text, cap, "%s", real ? real : path) < cap;
+    leat__free(real);
+    return fits;
+}
+
 static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
     const list *self = (const list *)source;
     return leat__source_date_all(source, leat__list_path, n_threads, *self->root ? self->root : ".", out,
@@ -130,13 +139,15 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
 }
 
 static const leat__source_class list_class = {.name = "list",
+                                              .read_us = 30,
                                               .version = version,
                                               .read = read_row,
                                               .describe = describe,
                                               .prepare = prepare,
                                               .close = close_list,
                                               .known = known,
-                                              .path = row_path};
+                                              .path = row_path,
+                                              .file = real_file};
 
 /* --------------------------------------------------------------------------------- check=true, at open */
 

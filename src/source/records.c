@@ -409,6 +409,7 @@ static uint64_t size(const leat__source *source, uint64_t sample) {
 }
 
 static const leat__source_class records_class = {.name = "tfrecord",
+                                                 .sharded = true,
                                                  .size = size,
                                                  .will_read = will_read,
                                                  .version = version,

@@ -43,6 +43,9 @@ typedef struct leat__piece {
 
 typedef struct leat__source_class {
     const char *name;
+    bool sharded;        /* its records lie in shards, which leat__records_shard tells  */
+    double read_us;      /* what a read takes beyond moving the bytes: opening a file   */
+    double bytes_per_us; /* ... or making them; 0 = they are there                      */
     /* Fills values[0 .. n_fields). The memory is the reader's or the source's, valid until the reader's next read.
      * Messages name the file and the offset. */
     int (*read)(const leat__source *, leat__reader *, uint64_t sample, leat__value *values, leat_error *);
@@ -60,6 +63,8 @@ typedef struct leat__source_class {
     bool (*known)(const leat__source *, uint64_t sample, int field, leat__value *value, void *room);
     /* The path of the sample's own file as the data set names it; false if it has none. May be NULL. */
     bool (*path)(const leat__source *, uint64_t sample, char *text, size_t cap);
+    /* The same from the root directory on, for lists of files. NULL: samples have no files of their own. */
+    bool (*file)(const leat__source *, uint64_t sample, char *text, size_t cap);
     /* Combined sources: the readers of its parts, NULL behind the last; bit i: plain source number i has a part in the
      * sample. NULL for others. */
     leat__reader *(*part_reader)(const leat__reader *, int i);

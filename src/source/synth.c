@@ -310,8 +310,12 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
     return 0;
 }
 
-static const leat__source_class synth_class = {
-    .version = version, .name = "synth", .read = read_made, .describe = describe, .known = known};
+static const leat__source_class synth_class = {.version = version,
+                                               .name = "synth",
+                                               .bytes_per_us = 100,
+                                               .read = read_made,
+                                               .describe = describe,
+                                               .known = known};
 
 int leat__synth_open(leat__source **out, const leat__synth_options *options, leat_error *err) {
     *out = NULL;

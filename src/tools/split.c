@@ -272,29 +272,12 @@ static bool add_cell(leat__buf *row, const char *text) {
     return fits && add(row, "\"");
 }
 
-/* The folder that paths of a folder source are relative to; to be freed. */
-static char *folder_root(const work *w) {
-    for (int i = 0; i < w->spec->n_uses; i++)
-        if (strcmp(w->spec->use[i].op->name, "folder") == 0)
-            return leat__real_path(leat__use_arg(&w->spec->use[i], "path")->text);
-    return NULL;
-}
-
 /* Labels are numbers: names would be numbered anew by whoever reads one part only. */
-static bool add_row(work *w, leat__buf *row, const char *root, uint64_t position) {
+static bool add_row(work *w, leat__buf *row, uint64_t position) {
     const leat__source *source = w->plan.source;
-    char path[PATH_MAX], whole[2 * PATH_MAX], label[32];
-    const uint64_t sample = sample_at(w, position);
-    if (root) {
-        if (!source->class->path(source, sample, path, sizeof path)) return false;
-        snprintf(whole, sizeof whole, "%s/%s", root, path);
-    } else {
-        if (!leat__list_path(source, sample, path, sizeof path)) return false;
-        char *real = leat__real_path(path);
-        snprintf(whole, sizeof whole, "%s", real ? real : path);
-        leat__free(real);
-    }
-    bool fits = add_cell(row, whole);
+    char path[2 * PATH_MAX], label[32];
+    if (!source->class->file(source, sample_at(w, position), path, sizeof path)) return false;
+    bool fits = add_cell(row, path);
     if (w->classes.n_classes) {
         const uint32_t c = w->classes.class[position];
         snprintf(label, sizeof label, ",%" PRId64, c == LEAT_NO_CLASS ? -1 : w->classes.number[c]);
@@ -303,7 +286,7 @@ static bool add_row(work *w, leat__buf *row, const char *root, uint64_t position
     return fits && add(row, "\n");
 }
 
-static int write_list(work *w, int part, const char *root, leat_error *err) {
+static int write_list(work *w, int part, leat_error *err) {
     enum { FLUSH = 1 << 20 };
     leat__buf rows = {.kind = LEAT_MEM_TOOL};
     char path[PATH_MAX];
@@ -312,7 +295,7 @@ static int write_list(work *w, int part, const char *root, leat_error *err) {
     int rc = leat__out_open(&out, path, err);
     bool fits = add(&rows, w->classes.n_classes ? "path,label\n" : "path\n");
     for (uint64_t i = 0; i <= w->sides.n && rc == 0 && fits; i++) {
-        if (i < w->sides.n && w->sides.side[i] == part) fits = add_row(w, &rows, root, i);
+        if (i < w->sides.n && w->sides.side[i] == part) fits = add_row(w, &rows, i);
         if (rows.size < FLUSH && i < w->sides.n) continue;
         rc = leat__out_write(out, rows.data, rows.size, err);
         rows.size = 0;
@@ -325,19 +308,15 @@ static int write_list(work *w, int part, const char *root, leat_error *err) {
 }
 
 static int write_lists(work *w, leat_error *err) {
-    const char *kind = w->plan.source->class->name;
-    if (strcmp(kind, "folder") != 0 && strcmp(kind, "list") != 0)
+    if (!w->plan.source->class->file)
         return leat__fail(
             err, LEAT_ERR_UNSUPPORTED,
             "a list names files, and %s has none for each sample: write the operation split into the "
             "text of the pipeline instead",
-            kind);
+            w->plan.source->class->name);
     LEAT_TRY(leat__dir_make(w->split->write, err));
-    char *root = folder_root(w);
-    int rc = 0;
-    for (int part = 0; part < w->sides.n_sides && rc == 0; part++) rc = write_list(w, part, root, err);
-    leat__free(root);
-    return rc;
+    for (int part = 0; part < w->sides.n_sides; part++) LEAT_TRY(write_list(w, part, err));
+    return 0;
 }
 
 /* ----------------------------------------------------------------------------------------------- door */

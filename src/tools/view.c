@@ -101,11 +101,7 @@ static void describe_label(const viewing *v, int dtype, const void *data, size_t
 
 /* Whether an operation is part of the way from bytes to pixels. */
 static bool is_reading(const leat__use *use) {
-    static const char *const names[] = {"parse", "decode_raw", "reshape", "decode", "select", "options"};
-    if (use->op->kind == LEAT_OP_SOURCE) return true;
-    for (size_t i = 0; i < LEAT_COUNT(names); i++)
-        if (strcmp(names[i], use->op->name) == 0) return true;
-    return false;
+    return use->op->kind == LEAT_OP_SOURCE || use->op->flags & LEAT_OP_READS;
 }
 
 /* The pipeline without everything that changes pixels or their order. */
@@ -116,8 +112,8 @@ static int open_plain(viewing *v, const leat_config *config, leat_error *err) {
     bool changed = false; /* shapes that were given for changed pixels do not fit others */
     for (int i = 0; i < v->spec->n_uses; i++) {
         const leat__use *use = &v->spec->use[i];
-        changed |= use->op->kind == LEAT_OP_IMAGE && strcmp(use->op->name, "decode") != 0;
-        if (is_reading(use) && !(changed && strcmp(use->op->name, "reshape") == 0))
+        changed |= use->op->kind == LEAT_OP_IMAGE && !(use->op->flags & LEAT_OP_DECODES);
+        if (is_reading(use) && !(changed && use->op->flags & LEAT_OP_RESHAPES))
             v->plain_spec->use[v->plain_spec->n_uses++] = *use;
     }
     v->plain_spec->arrays = v->spec->arrays;

@@ -127,11 +127,11 @@ void leat__view_undo(leat__view_picture *picture, const leat_spec *spec, const c
                      size_t cap) {
     for (int i = spec->n_uses - 1; i >= 0; i--) {
         const leat__use *use = &spec->use[i];
-        const bool cast = strcmp(use->op->name, "cast") == 0 || strcmp(use->op->name, "rescale") == 0;
-        if (!cast && strcmp(use->op->name, "normalize") != 0) continue;
+        const bool scaled = use->op->flags & LEAT_OP_SCALES;
+        if (!scaled && !(use->op->flags & LEAT_OP_NORMALIZES)) continue;
         if (strcmp(leat__use_arg(use, "field")->text, field) != 0 || leat__use_arg(use, "scale")->x == 0)
             continue;
-        if (cast) {
+        if (scaled) {
             const double mul = 1 / leat__use_arg(use, "scale")->x,
                          add = -leat__use_arg(use, "offset")->x * mul;
             if (mul == 1 && add == 0) continue;

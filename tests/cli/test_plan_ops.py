@@ -26,6 +26,13 @@ def test_plan_depends_on_the_processor_only_where_it_says_so(leat):
     assert one == leat("plan", "synth 9 8 8 | batch 2", "-t", 2, "-m", "1GB").stdout.replace("AVX2", "plain C")
 
 
+def test_plan_names_an_operation_as_often_as_it_is_written(leat):
+    out = leat("plan", "synth 9 8 8 | random_flip_left_right | random_flip_left_right | batch 2").stdout
+    assert "one pass: random_flip_left_right, random_flip_left_right\n" in out
+    out = leat("plan", "synth 9 8 8 | random_resized_crop 4 | batch 2").stdout  # a crop and a resize of one operation
+    assert "one pass: random_resized_crop\n" in out
+
+
 def test_plan_of_nothing(leat):
     assert leat("plan", code=2).stderr
     assert leat("plan", "folder nowhere", code=1).stderr
