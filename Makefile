@@ -10,7 +10,7 @@ SECONDS ?= 60
 TESTS   ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long test-frameworks style format fuzz bench wheel install clean help
+.PHONY: build demo test test-long test-frameworks style format generate fuzz bench wheel install clean help
 
 build: build/release/build.ninja ## the library and the command, optimised, in build/release (the default)
 	@echo "make: building leat in build/release"
@@ -48,6 +48,13 @@ style: build ## the rules of the house: who includes whom, what lives where, for
 format: ## formats all C files in place
 	@echo "make: formatting all C files"
 	@$(PYTHON) scripts/check_rooms.py --list-c | xargs -r $(firstword $(wildcard /usr/bin/clang-format-14) clang-format) -i
+
+generate: build/release/build.ninja ## writes every generated file anew: lists of files, Python methods, tables of the docs
+	@echo "make: writing generated files"
+	@$(PYTHON) scripts/sources.py --write
+	@$(NINJA) -C build/release --quiet cli/leat
+	@$(PYTHON) scripts/python_ops.py --write
+	@$(PYTHON) scripts/operations.py --write
 
 fuzz: ## looks for new bad inputs with libFuzzer, SECONDS=60 for each target
 	@echo "make: fuzzing, $(SECONDS) s for each target"

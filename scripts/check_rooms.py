@@ -8,7 +8,8 @@
   - every file has a name of its own, an SPDX line, a bounded length, no unfinished business;
   - every header compiles alone, the public ones also as C++;
   - the built library defines leat_* only and exports exactly what the public headers declare;
-  - every file is in a list of a meson.build, and formatted.
+  - every file is in a list of a meson.build, and formatted;
+  - what is generated is fresh, as far as the command of build/release knows (GENERATED).
 
 Prints one line a problem and exits 1 if there is any. Warnings do not count.
 """
@@ -96,6 +97,9 @@ TOUCHES = [
     ("Python", header(r"Python\.h"), ["src/*", "cli/*", "examples/*", "python/*", "tests/*", "bench/*"],
      ["python/ext/binding.h"]),
 ]
+
+# Scripts that say what is out of date, by `leat ops --json`; `make generate` runs them with --write.
+GENERATED = ("python_ops.py", "operations.py")
 
 # How an operation or a source must not be recognised: rows and classes have flags for what others need to know.
 RECOGNISED = [
@@ -336,6 +340,16 @@ def check_format(files: list[str]) -> None:
         problem("format", name, "not as clang-format writes it (make format)", line)
 
 
+def check_generated() -> None:
+    if not (ROOT / "build/release/cli/leat").exists():
+        warnings.append("build/release/cli/leat is not here: generated files were not compared (make)")
+        return
+    for script in GENERATED:
+        done = subprocess.run([sys.executable, ROOT / "scripts" / script], capture_output=True, text=True)
+        for line in (done.stdout + done.stderr).splitlines() if done.returncode else []:
+            problem("generated", f"scripts/{script}", line)
+
+
 def c_files() -> list[str]:
     folders = ("include", "src", "cli", "python", "examples", "tests", "bench")
     paths = (path for folder in folders for path in (ROOT / folder).rglob("*.[ch]"))
@@ -370,7 +384,8 @@ def main() -> int:
     check_headers(files)
     check_symbols()
     check_format(files)
-    problems.extend(f"lists: {text}" for text in sources.compare(False))
+    check_generated()
+    problems.extend(f"lists: {text}; remedy: make generate" for text in sources.compare(False))
     for text in warnings:
         print(f"warning: {text}")
     for text in problems:

@@ -1,15 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps docs/operations.md true: what is between its marks comes from the table of operations.
+"""Where operations are, and two pages about them that stay true: docs/operations.md and src/ops/README.md.
 
-    scripts/operations.py           says what is out of date; exit code 1 if anything is
-    scripts/operations.py --write   writes it anew
+    scripts/operations.py                says what is out of date; exit code 1 if anything is
+    scripts/operations.py --write        writes it anew (`make generate` does)
+    scripts/operations.py --where        the file and line of every operation
+    scripts/operations.py --where NAME   of one
 
-The page has a heading `### name` for every operation. Behind it, between `<!-- name: begin -->` and `<!-- name: end -->`,
-stands what `leat ops --json` says: how it is written, what it does in a sentence, what it is called elsewhere, its
-arguments. What stands behind the second mark is written by hand: the exact meaning, what differs from elsewhere and
-why, examples. A new operation gets a heading at the end of its kind's chapter, or wherever it is moved to.
+docs/operations.md has a heading `### name` for every operation. Behind it, between `<!-- name: begin -->` and
+`<!-- name: end -->`, stands what `leat ops --json` says: how it is written, what it does in a sentence, what it is
+called elsewhere, its arguments. What stands behind the second mark is written by hand: the exact meaning, what differs
+from elsewhere and why, examples. A new operation gets a heading at the end of its kind's chapter, or wherever it is
+moved to.
+
+src/ops/README.md has a table of the files and their operations, made of the files alone: the first sentence of each, and
+the names in its table.
 """
+import difflib
 import json
 import os
 import re
@@ -19,6 +26,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/operations.md"
+FOLDER = ROOT / "src/ops"
+MAP, MAP_BEGIN, MAP_END = FOLDER / "README.md", "<!-- files: begin -->\n", "<!-- files: end -->\n"
 FAMILIES = (("TensorFlow", ("tf.",)), ("Keras", ("keras", "ImageDataGenerator", "image_dataset_from_directory")),
             ("PyTorch", ("torch",)))
 
@@ -93,15 +102,90 @@ def renewed(page: str, ops: list[dict]) -> tuple[str, list[str]]:
     return page, wrong
 
 
+# ------------------------------------------------------------------------------------------ the files
+
+
+def families() -> list[str]:
+    """In the order of ops.c, which is that of `leat ops`."""
+    return re.findall(r"FAMILY\((\w+)\)", (FOLDER / "ops.c").read_text())
+
+
+def rows(text: str) -> dict[str, int]:
+    """The operations of a file: name and line of each row of its table."""
+    return {found[1]: text.count("\n", 0, found.start(1)) + 1
+            for found in re.finditer(r'\{\s*\.name = "(\w+)",\s*\.kind = LEAT_OP_', text)}
+
+
+def places() -> dict[str, tuple[str, int]]:
+    found = {}
+    for family in families():
+        path = FOLDER / f"ops_{family}.c"
+        for name, line in rows(path.read_text()).items():
+            found[name] = (path.relative_to(ROOT).as_posix(), line)
+    return found
+
+
+def first_sentence(text: str) -> str:
+    comment = re.search(r"/\* (?!SPDX)(.*?)\*/", text, re.S)[1]
+    words = " ".join(re.sub(r"(?m)^ \*", "", comment.split("\n *\n")[0]).split())
+    return re.split(r"(?<=\.) ", words)[0].removesuffix(".")
+
+
+def map_of_files() -> str:
+    lines = [MAP_BEGIN, "| file | what | operations |\n", "|---|---|---|\n"]
+    for family in families():
+        text = (FOLDER / f"ops_{family}.c").read_text()
+        names = " ".join(f"`{name}`" for name in rows(text))
+        lines.append(f"| `ops_{family}.c` | {cell(first_sentence(text))} | {names} |\n")
+    return "".join([*lines, MAP_END])
+
+
+def wrong_families() -> list[str]:
+    """A table that ops.c does not list is not there for the program, and the linker does not mind."""
+    tables = {name: path for path in sorted(FOLDER.glob("*.c"))
+              for name in re.findall(r"^const leat__op leat__ops_(\w+)\[\]", path.read_text(), re.M)}
+    wrong = [f"{path.relative_to(ROOT)}: the table leat__ops_{name} is not in the list of src/ops/ops.c"
+             for name, path in tables.items() if name not in families()]
+    return wrong + [f"{path.relative_to(ROOT)}: a table leat__ops_{name} belongs into ops_{name}.c"
+                    for name, path in tables.items() if path.name != f"ops_{name}.c"]
+
+
+def renewed_map(text: str) -> str:
+    head, rest = text.split(MAP_BEGIN, 1)
+    return head + map_of_files() + rest.split(MAP_END, 1)[1]
+
+
+def where(names: list[str]) -> int:
+    known = places()
+    for name in names or known:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            print(f"there is no operation {name}" + (f"; did you mean {near[0]}?" if near else ""), file=sys.stderr)
+            return 1
+        file, line = known[name]
+        print(f"{file}:{line}" if names else f"{name:30} {file}:{line}")
+    return 0
+
+
 def main() -> int:
-    page, wrong = renewed(PAGE.read_text(), table())
+    if "--where" in sys.argv[1:]:
+        return where(sys.argv[sys.argv.index("--where") + 1:])
+    ops = table()
+    page, wrong = renewed(PAGE.read_text(), ops)
+    files = renewed_map(MAP.read_text())
+    if files != MAP.read_text():
+        wrong.append("the table of files is out of date")
+    lost = wrong_families() + [f"{op['name']}: no row of src/ops has it" for op in ops if op["name"] not in places()]
+    for line in lost:
+        print(line, file=sys.stderr)
     if "--write" in sys.argv[1:]:
         PAGE.write_text(page)
-        print(f"operations: {PAGE.name}: {len(wrong)} changed" if wrong else f"operations: {PAGE.name} is as it should be")
-        return 1 if any("no operation" in line for line in wrong) else 0
+        MAP.write_text(files)
+        print(f"operations: {PAGE.name}, {MAP.relative_to(ROOT)}: {f'{len(wrong)} changed' if wrong else 'as they should be'}")
+        return 1 if lost or any("no operation" in line for line in wrong) else 0
     for line in wrong:
-        print(f"docs/operations.md: {line}; scripts/operations.py --write", file=sys.stderr)
-    return 1 if wrong else 0
+        print(f"docs/operations.md, src/ops/README.md: {line}; remedy: make generate", file=sys.stderr)
+    return 1 if wrong or lost else 0
 
 
 if __name__ == "__main__":

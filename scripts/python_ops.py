@@ -172,7 +172,7 @@ def main() -> int:
             path.write_text(text)
             print(f"{path.relative_to(ROOT)}: written")
         else:
-            print(f"{path.relative_to(ROOT)}: not as `leat ops --json` has it; remedy: scripts/python_ops.py --write")
+            print(f"{path.relative_to(ROOT)}: not as `leat ops --json` has it; remedy: make generate")
     return stale if "--write" not in sys.argv[1:] else 0
 
 

@@ -112,7 +112,7 @@ def main() -> int:
     for problem in problems:
         print(problem)
     if problems and "--write" not in sys.argv[1:]:
-        print("remedy: scripts/sources.py --write")
+        print("remedy: make generate")
     return 1 if problems else 0
 
 

@@ -456,7 +456,7 @@ def run_suites(flavour: str, suites: tuple[str, ...], options: argparse.Namespac
     for name in wanted:
         marks = marks_of(ROOT / "tests" / (name + ".c"))
         if name not in known and not (flavour != "release" and marks & {"no-sanitize", "no-" + flavour}):
-            tally.fail(f"--- {flavour} {name}: is not built (cmocka missing, or scripts/sources.py --write needed)")
+            tally.fail(f"--- {flavour} {name}: is not built (cmocka missing, or make generate needed)")
     tally.add(run_programs([program for program in programs if "long" not in program.marks], options.j, options.v))
     return tally
 

@@ -30,6 +30,27 @@ def test_the_reference_is_as_the_table_says():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_file_of_every_operation_is_told():
+    def where(*words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([ROOT / "scripts/operations.py", "--where", *words], capture_output=True, text=True)
+
+    told = dict(line.split() for line in where().stdout.splitlines())
+    assert set(told) == {op["name"] for op in json.loads(leat("ops", "--json"))}
+    for op, place in told.items():
+        file, line = place.split(":")
+        assert f'.name = "{op}",' in (ROOT / file).read_text().splitlines()[int(line) - 1]
+    assert where("rot90").stdout.strip() == told["rot90"]
+    unknown = where("rot91")
+    assert unknown.returncode == 1 and unknown.stdout == "" and "did you mean rot90?" in unknown.stderr
+
+
+def test_the_map_of_the_operations_names_every_one():
+    rows = re.findall(r"^\| `(ops_\w+\.c)` \| .+ \| (.+) \|$", (ROOT / "src/ops/README.md").read_text(), re.M)
+    assert {file for file, _ in rows} == {path.name for path in ROOT.glob("src/ops/ops_*.c")}
+    named = [op for _, names in rows for op in re.findall(r"`(\w+)`", names)]
+    assert sorted(named) == sorted(op["name"] for op in json.loads(leat("ops", "--json")))
+
+
 def texts_of_operations() -> dict[str, str]:
     """What is written by hand behind the heading of each operation; headings without any share the next one's."""
     found, waiting = {}, []
