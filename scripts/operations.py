@@ -89,15 +89,15 @@ def renewed(page: str, ops: list[dict]) -> tuple[str, list[str]]:
     wrong = []
     names = {op["name"] for op in ops}
     for gone in set(re.findall(r"<!-- (\w+): begin -->", page)) - names:
-        wrong.append(f"{gone} is no operation any more: take its section out")
+        wrong.append(f"docs/operations.md: {gone} is no operation any more: take its section out")
     for op in ops:
         pattern = re.compile(rf"<!-- {op['name']}: begin -->.*?<!-- {op['name']}: end -->", re.S)
         found = pattern.findall(page)
         if not found:
-            wrong.append(f"{op['name']} is missing")
+            wrong.append(f"docs/operations.md: {op['name']} is missing")
             page = page.rstrip("\n") + f"\n\n### {op['name']}\n\n{block(op)}\n"
         elif found != [block(op)]:
-            wrong.append(f"{op['name']} is out of date")
+            wrong.append(f"docs/operations.md: {op['name']} is out of date")
             page = pattern.sub(lambda _: block(op), page)
     return page, wrong
 
@@ -174,7 +174,7 @@ def main() -> int:
     page, wrong = renewed(PAGE.read_text(), ops)
     files = renewed_map(MAP.read_text())
     if files != MAP.read_text():
-        wrong.append("the table of files is out of date")
+        wrong.append("src/ops/README.md: the table of files is out of date")
     lost = wrong_families() + [f"{op['name']}: no row of src/ops has it" for op in ops if op["name"] not in places()]
     for line in lost:
         print(line, file=sys.stderr)
@@ -184,7 +184,7 @@ def main() -> int:
         print(f"operations: {PAGE.name}, {MAP.relative_to(ROOT)}: {f'{len(wrong)} changed' if wrong else 'as they should be'}")
         return 1 if lost or any("no operation" in line for line in wrong) else 0
     for line in wrong:
-        print(f"docs/operations.md, src/ops/README.md: {line}; remedy: make generate", file=sys.stderr)
+        print(f"{line}; remedy: make generate", file=sys.stderr)
     return 1 if wrong or lost else 0
 
 

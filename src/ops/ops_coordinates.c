@@ -97,10 +97,8 @@ static int find_labels(leat__planner *planner, const leat__use *use, leat__follo
     while (*text) {
         char name[sizeof planner->field[0].info.name];
         const size_t len = strcspn(text, ",");
-        int at = -1;
         snprintf(name, sizeof name, "%.*s", (int)LEAT_MIN(len, sizeof name - 1), text);
-        for (int i = 0; i < planner->n_fields; i++)
-            if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) at = i;
+        const int at = leat__plan_live(planner, name);
         if (at < 0 || at == f->value || at == f->leader)
             return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "labels: there is no field '%s' for them",
                                    name);

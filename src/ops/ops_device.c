@@ -71,9 +71,8 @@ static int plan_on_device(leat__planner *planner, const leat__use *use, leat_err
     if (field->masks || field->trail)
         return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
                                "masks, boxes and keypoints cannot follow to the device: leave on_device out");
-    for (int i = 0; i < planner->n_fields; i++)
-        if (planner->live[i] && strcmp(planner->field[i].info.name, NAME) == 0)
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field " NAME " already");
+    if (leat__plan_live(planner, NAME) >= 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field " NAME " already");
     if (planner->n_fields == LEAT_VALUES_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
     leat__plan_close_pass(planner, at);

@@ -142,9 +142,8 @@ static int plan_parse(leat__planner *planner, const leat__use *use, leat_error *
         step->as.parse.n = i + 1; /* so that a half-read default is freed */
         if (rc < 0) return rc;
         step->as.parse.key[i] = f->name;
-        for (int k = 0; k < planner->n_fields; k++)
-            if (planner->live[k] && strcmp(planner->field[k].info.name, f->name) == 0)
-                return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", f->name);
+        if (leat__plan_live(planner, f->name) >= 0)
+            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", f->name);
         if (planner->n_fields == LEAT_VALUES_MAX)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
         /* A varint or a byte takes at least one byte of the record, a float four. */
@@ -218,9 +217,7 @@ static int plan_select(leat__planner *planner, const leat__use *use, leat_error 
     bool keep[LEAT_VALUES_MAX] = {false};
     plan->n_outputs = 0;
     for (int i = 0; i < names->n; i++) {
-        int at = -1;
-        for (int k = 0; k < planner->n_fields; k++)
-            if (planner->live[k] && strcmp(planner->field[k].info.name, names->texts[i]) == 0) at = k;
+        const int at = leat__plan_live(planner, names->texts[i]);
         if (at < 0)
             return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here",
                                    names->texts[i]);
@@ -234,12 +231,6 @@ static int plan_select(leat__planner *planner, const leat__use *use, leat_error 
 }
 
 /* ----------------------------------------------------------------------------------------- new fields */
-
-static int find_live(const leat__planner *planner, const char *name) {
-    for (int i = 0; i < planner->n_fields; i++)
-        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) return i;
-    return -1;
-}
 
 static int add_field(leat__planner *planner, const leat__use *use, const char *name, int *out,
                      leat_error *err) {
@@ -258,7 +249,7 @@ static int add_field(leat__planner *planner, const leat__use *use, const char *n
 static int plan_enumerate(leat__planner *planner, const leat__use *use, leat_error *err) {
     const char *name = leat__use_arg(use, "name")->text;
     int at;
-    if (find_live(planner, name) >= 0)
+    if (leat__plan_live(planner, name) >= 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", name);
     LEAT_TRY(add_field(planner, use, name, &at, err));
     leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_ENUMERATE, LEAT_STAGE_TRANSFORM, at, err);
@@ -331,7 +322,7 @@ static int plan_map(leat__planner *planner, const leat__use *use, leat_error *er
     for (; map->n < fields->n; map->n++) {
         leat_field *field = &map->field[map->n];
         LEAT_TRY(read_declaration(use, fields->texts[map->n], field, err));
-        int at = find_live(planner, field->name);
+        int at = leat__plan_live(planner, field->name);
         for (int k = 0; k < map->n; k++)
             if (strcmp(map->field[k].name, field->name) == 0)
                 return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", field->name);

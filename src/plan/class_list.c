@@ -95,19 +95,10 @@ int leat__class_list_make(leat__class_list *out, const uint64_t *answer, uint64_
 
 /* ---------------------------------------------------------------------------------------------- names */
 
-static const char *field_name(const void *user, size_t i) {
-    const leat__planner *planner = user;
-    for (int k = 0; k < planner->n_fields; k++)
-        if (planner->live[k] && i-- == 0) return planner->field[k].info.name;
-    return NULL;
-}
-
 int leat__number_field(const leat__planner *planner, const char *name, leat_error *err) {
-    int at = -1;
-    for (int i = 0; i < planner->n_fields; i++)
-        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) at = i;
+    const int at = leat__plan_live(planner, name);
     if (at < 0) {
-        const char *near = leat__nearest(name, field_name, planner);
+        const char *near = leat__nearest(name, leat__plan_live_name, planner);
         if (near)
             return leat__fail(err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here; did you mean '%s'?",
                               name, near);

@@ -24,7 +24,13 @@ int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char 
     return code;
 }
 
-static const char *live_name(const void *user, size_t i) {
+int leat__plan_live(const leat__planner *planner, const char *name) {
+    for (int i = 0; i < planner->n_fields; i++)
+        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) return i;
+    return -1;
+}
+
+const char *leat__plan_live_name(const void *user, size_t i) {
     const leat__planner *planner = user;
     for (int k = 0; k < planner->n_fields; k++)
         if (planner->live[k] && i-- == 0) return planner->field[k].info.name;
@@ -34,19 +40,18 @@ static const char *live_name(const void *user, size_t i) {
 int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *arg, int *out,
                           leat_error *err) {
     const char *name = leat__use_arg(use, arg)->text;
-    for (int i = 0; i < planner->n_fields; i++) {
-        if (!planner->live[i] || strcmp(planner->field[i].info.name, name) != 0) continue;
-        *out = i;
-        if (planner->field[i].device) LEAT_TRY(leat__device_check(planner, use, i, err));
-        return leat__follow_settle(planner, use, i, err);
+    *out = leat__plan_live(planner, name);
+    if (*out >= 0) {
+        if (planner->field[*out].device) LEAT_TRY(leat__device_check(planner, use, *out, err));
+        return leat__follow_settle(planner, use, *out, err);
     }
     char all[300] = "";
     const char *known;
-    for (size_t i = 0; (known = live_name(planner, i)) != NULL; i++) {
+    for (size_t i = 0; (known = leat__plan_live_name(planner, i)) != NULL; i++) {
         const size_t n = strlen(all);
         snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", known);
     }
-    const char *near = leat__nearest(name, live_name, planner);
+    const char *near = leat__nearest(name, leat__plan_live_name, planner);
     if (strcmp(name, "image") == 0 && planner->n_fields == 1 &&
         strcmp(planner->field[0].info.name, "record") == 0)
         return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND,
@@ -349,12 +354,6 @@ static int plan_each(leat__planner *planner, const leat__use *use, int arg, leat
     return rc;
 }
 
-static bool is_live(const leat__planner *planner, const char *name) {
-    for (int i = 0; i < planner->n_fields; i++)
-        if (planner->live[i] && strcmp(planner->field[i].info.name, name) == 0) return true;
-    return false;
-}
-
 int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err) {
     const leat__op *op = use->op;
     LEAT_TRY(leat__bucket_check(planner, use, err));
@@ -362,7 +361,7 @@ int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err
     for (int i = 0; on_samples && i < LEAT_ARGS_MAX && op->arg[i].name; i++) {
         const char *text = use->arg[i].text;
         if (op->arg[i].kind == LEAT_ARG_FIELD && strcmp(op->arg[i].name, "field") == 0 && strchr(text, ',') &&
-            !is_live(planner, text))
+            leat__plan_live(planner, text) < 0)
             return plan_each(planner, use, i, err);
     }
     return op->plan(planner, use, err);

@@ -61,6 +61,9 @@ int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err
 
 /* For plan functions, in ops_*.c; plan_image.h has more for image operations. */
 int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) LEAT_PRINTF(4, 5);
+/* Index of the live field of that name, or -1; name of the i-th live field, NULL behind the last (for leat__nearest). */
+int leat__plan_live(const leat__planner *planner, const char *name);
+const char *leat__plan_live_name(const void *planner, size_t i);
 /* Index of the field that the argument `name` names; fails with the nearest name. */
 int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *name, int *out,
                           leat_error *err);

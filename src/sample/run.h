@@ -87,7 +87,7 @@ int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where
 int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* What randomness is a function of, for this sample. */
 leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at);
-/* In ops_device.c: */
+/* In run_device.c: */
 int leat__run_draw(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* And in run_labels.c: */
 int leat__run_enumerate(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
