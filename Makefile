@@ -49,12 +49,13 @@ format: ## formats all C files in place
 	@echo "make: formatting all C files"
 	@$(PYTHON) scripts/check_rooms.py --list-c | xargs -r $(firstword $(wildcard /usr/bin/clang-format-14) clang-format) -i
 
-generate: build/release/build.ninja ## writes every generated file anew: lists of files, Python methods, tables of the docs
+generate: build/release/build.ninja ## writes every generated file anew: lists of files, Python methods, tables of the docs, the binary interface
 	@echo "make: writing generated files"
 	@$(PYTHON) scripts/sources.py --write
 	@$(NINJA) -C build/release --quiet cli/leat
 	@$(PYTHON) scripts/python_ops.py --write
 	@$(PYTHON) scripts/operations.py --write
+	@$(PYTHON) scripts/abi.py --write
 
 fuzz: ## looks for new bad inputs with libFuzzer, SECONDS=60 for each target
 	@echo "make: fuzzing, $(SECONDS) s for each target"

@@ -61,10 +61,11 @@ static int write_state(const char *path, const char *text, size_t n) {
 static int save_state(running *r) {
     char text[STATE_MAX];
     leat_error err;
-    const int n = leat_pipeline_state(r->on.pipeline, text, sizeof text - 1, &err);
-    if (n < 0) return cli_fail_error("run", &err, r->on.text);
+    if (leat_pipeline_state(r->on.pipeline, text, sizeof text - 1, &err) < 0)
+        return cli_fail_error("run", &err, r->on.text);
+    const size_t n = strlen(text);
     text[n] = '\n';
-    return write_state(r->state, text, (size_t)n + 1);
+    return write_state(r->state, text, n + 1);
 }
 
 /* ------------------------------------------------------------------------------------------ batches */

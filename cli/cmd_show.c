@@ -39,10 +39,12 @@ static int run(int argc, char **argv) {
                                      .progress = cli_on_progress,
                                      .user = &progress};
     leat_error err;
-    const int damaged = leat_show(argv[0], (uint64_t)skip, records, print_line, &progress, &config, &err);
+    leat_show_report report;
+    const int failed =
+        leat_show(argv[0], (uint64_t)skip, records, print_line, &progress, &report, &config, &err);
     cli_progress_end(&progress);
-    if (damaged < 0) return cli_fail_error("show", &err, NULL);
-    return damaged ? CLI_FAILED : CLI_OK;
+    if (failed < 0) return cli_fail_error("show", &err, NULL);
+    return report.n_damaged ? CLI_FAILED : CLI_OK;
 }
 
 const cli_verb cli_show = {

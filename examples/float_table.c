@@ -25,8 +25,9 @@ static int write_rows(const char *path, leat_error *err) {
         for (uint64_t k = 0; k < COLUMNS; k++)
             sum += noise(k + 2000000000) * (row[k] = noise(i * COLUMNS + k));
         const int64_t label = sum > 0;
-        const leat_feature features[] = {{"features", LEAT_DTYPE_F32, COLUMNS, row},
-                                         {"label", LEAT_DTYPE_I64, 1, &label}};
+        const leat_feature features[] = {
+            {.name = "features", .dtype = LEAT_DTYPE_F32, .n = COLUMNS, .values = row},
+            {.name = "label", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &label}};
         rc = leat_writer_add(writer, features, 2, err);
     }
     if (rc == 0) return leat_writer_close(&writer, err);

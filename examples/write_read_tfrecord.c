@@ -22,8 +22,9 @@ static int write_pictures(const char *path, leat_error *err) {
         uint8_t pixels[BYTES];
         const int64_t label = i % 10;
         paint(pixels, i);
-        const leat_feature features[] = {{"image", LEAT_DTYPE_BYTES, BYTES, pixels},
-                                         {"label", LEAT_DTYPE_I64, 1, &label}};
+        const leat_feature features[] = {
+            {.name = "image", .dtype = LEAT_DTYPE_BYTES, .n = BYTES, .values = pixels},
+            {.name = "label", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &label}};
         rc = leat_writer_add(writer, features, 2, err);
     }
     if (rc == 0) return leat_writer_close(&writer, err); /* only now is there a file of that name */

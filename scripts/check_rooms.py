@@ -275,7 +275,8 @@ def missing(*tools: str) -> bool:
 
 def nm(path: Path, *flags: str) -> set[str]:
     text = subprocess.run(["nm", "--defined-only", *flags, path], capture_output=True, text=True, check=True).stdout
-    return {words[2] for words in map(str.split, text.splitlines()) if len(words) == 3 and words[1].isupper()}
+    rows = (words for words in map(str.split, text.splitlines()) if len(words) == 3 and words[1].isupper())
+    return {words[2].partition("@")[0] for words in rows if words[1] != "A"}  # A: the name of a version
 
 
 def check_symbols() -> None:

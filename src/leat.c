@@ -12,6 +12,10 @@ const char *leat_version(void) {
     return LEAT_VERSION;
 }
 
+int leat_version_number(void) {
+    return LEAT_VERSION_NUMBER;
+}
+
 /* --------------------------------------------------------------------------------------------- spec */
 
 leat_spec *leat_spec_new(const char *text) {
@@ -22,98 +26,90 @@ leat_spec *leat_spec_new(const char *text) {
     return spec;
 }
 
-void leat_spec_add(leat_spec *spec, const char *text) {
-    if (!spec || spec->error.code) return;
-    if (!text) {
-        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_add: the text is NULL");
-        return;
-    }
+/* Room for what a spec copies from its caller; NULL after remembering that there is none. */
+static void *keep(leat_spec *spec, const void *from, size_t bytes, const char *what) {
+    void *copy = leat__arena_alloc(&spec->memory, bytes);
+    if (copy) memcpy(copy, from, bytes);
+    else leat__fail_memory(&spec->error, bytes, what);
+    return copy;
+}
+
+int leat_spec_add(leat_spec *spec, const char *text) {
+    if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (!text) return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_add: the text is NULL");
     leat__buf *all = &spec->text;
     if (all->size) all->size--; /* the final 0 */
     const bool fits = (all->size == 0 || leat__buf_append(all, " | ", 3));
     const int column = (int)all->size + 1;
     if (!fits || !leat__buf_append(all, text, strlen(text) + 1))
-        leat__fail_memory(&spec->error, strlen(text), "a pipeline text");
-    else leat__spec_read(spec, text, column, &spec->error);
+        return leat__fail_memory(&spec->error, strlen(text), "a pipeline text");
+    leat__spec_read(spec, text, column, &spec->error);
+    return spec->error.code;
 }
 
-void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
-    if (!spec || spec->error.code) return;
-    if (!arrays || n < 1 || n > LEAT_FIELDS_MAX) {
-        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_arrays: 1 to %d arrays, not %d",
-                   LEAT_FIELDS_MAX, n);
-        return;
-    }
-    spec->arrays = leat__arena_alloc(&spec->memory, (size_t)n * sizeof *arrays);
-    if (!spec->arrays) {
-        leat__fail_memory(&spec->error, (size_t)n * sizeof *arrays, "arrays");
-        return;
-    }
-    memcpy(spec->arrays, arrays, (size_t)n * sizeof *arrays);
-    for (int i = 0; i < n; i++) { /* names are copied, like all of the description */
+int leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
+    if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (!arrays || n < 1 || n > LEAT_FIELDS_MAX)
+        return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_arrays: 1 to %d arrays, not %d",
+                          LEAT_FIELDS_MAX, n);
+    for (int i = 0; i < n; i++) LEAT_TRY(LEAT_CHECK_RESERVED(leat_tensor, &arrays[i], &spec->error));
+    spec->arrays = keep(spec, arrays, (size_t)n * sizeof *arrays, "arrays");
+    for (int i = 0; i < n && spec->arrays; i++) { /* names are copied, like all of the description */
         const char *name = arrays[i].name ? arrays[i].name : "";
-        char *copy = leat__arena_alloc(&spec->memory, strlen(name) + 1);
-        if (!copy) {
-            leat__fail_memory(&spec->error, strlen(name), "arrays");
-            return;
-        }
-        spec->arrays[i].name = strcpy(copy, name);
+        spec->arrays[i].name = keep(spec, name, strlen(name) + 1, "arrays");
+        if (!spec->arrays[i].name) break;
     }
+    if (spec->error.code) return spec->error.code;
     spec->n_arrays = n;
-    leat_spec_add(spec, "arrays");
+    return leat_spec_add(spec, "arrays");
 }
 
 int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks) {
     if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (callbacks) LEAT_TRY(LEAT_CHECK_RESERVED(leat_source_callbacks, callbacks, &spec->error));
     if (!callbacks || !callbacks->field || callbacks->n_fields < 1 || callbacks->n_fields > LEAT_FIELDS_MAX)
         return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_source: 1 to %d fields",
                           LEAT_FIELDS_MAX);
-    const size_t fields_bytes = (size_t)callbacks->n_fields * sizeof *callbacks->field;
-    leat_field *fields = leat__arena_alloc(&spec->memory, fields_bytes);
-    spec->callbacks = leat__arena_alloc(&spec->memory, sizeof *callbacks);
-    if (!fields || !spec->callbacks)
-        return leat__fail_memory(&spec->error, fields_bytes + sizeof *callbacks, "callbacks");
-    *spec->callbacks = *callbacks;
-    spec->callbacks->field = memcpy(fields, callbacks->field, fields_bytes);
-    leat_spec_add(spec, "source");
-    return leat_spec_error(spec, NULL);
+    for (int i = 0; i < callbacks->n_fields; i++)
+        LEAT_TRY(LEAT_CHECK_RESERVED(leat_field, &callbacks->field[i], &spec->error));
+    spec->callbacks = keep(spec, callbacks, sizeof *callbacks, "callbacks");
+    if (!spec->callbacks) return spec->error.code;
+    spec->callbacks->field =
+        keep(spec, callbacks->field, (size_t)callbacks->n_fields * sizeof *callbacks->field, "callbacks");
+    return spec->error.code ? spec->error.code : leat_spec_add(spec, "source");
 }
 
 int leat_spec_stream(leat_spec *spec, const leat_stream_callbacks *callbacks) {
     if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (callbacks) LEAT_TRY(LEAT_CHECK_RESERVED(leat_stream_callbacks, callbacks, &spec->error));
     if (!callbacks || !callbacks->begin || !callbacks->next || callbacks->n_shards < 1)
         return leat__fail(&spec->error, LEAT_ERR_ARGUMENT,
                           "leat_spec_stream: begin, next and at least one shard are needed");
-    spec->stream = leat__arena_alloc(&spec->memory, sizeof *callbacks);
-    if (!spec->stream) return leat__fail_memory(&spec->error, sizeof *callbacks, "callbacks");
-    *spec->stream = *callbacks;
-    leat_spec_add(spec, "stream");
-    return leat_spec_error(spec, NULL);
+    spec->stream = keep(spec, callbacks, sizeof *callbacks, "callbacks");
+    return spec->error.code ? spec->error.code : leat_spec_add(spec, "stream");
 }
 
-static void add_called(leat_spec *spec, const char *where, const char *name, leat__called called) {
-    if (!spec || spec->error.code) return;
-    if (!name || !*name || strlen(name) >= sizeof called.name || (!called.filter && !called.map)) {
-        leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "%s: a name of 1 to %zu bytes and a function are needed",
-                   where, sizeof called.name - 1);
-        return;
-    }
-    if (spec->n_called == LEAT_CALLED_MAX) {
-        leat__fail(&spec->error, LEAT_ERR_LIMIT, "%s: more than %d functions", where, LEAT_CALLED_MAX);
-        return;
-    }
+static int add_called(leat_spec *spec, const char *where, const char *name, leat__called called) {
+    if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (!name || !*name || strlen(name) >= sizeof called.name || (!called.filter && !called.map))
+        return leat__fail(&spec->error, LEAT_ERR_ARGUMENT,
+                          "%s: a name of 1 to %zu bytes and a function are needed", where,
+                          sizeof called.name - 1);
+    if (spec->n_called == LEAT_CALLED_MAX)
+        return leat__fail(&spec->error, LEAT_ERR_LIMIT, "%s: more than %d functions", where, LEAT_CALLED_MAX);
     snprintf(called.name, sizeof called.name, "%s", name);
     spec->called[spec->n_called++] = called;
+    return 0;
 }
 
-void leat_spec_filter(leat_spec *spec, const char *name, leat_filter_fn fn, void *user, int thread_safe) {
-    add_called(spec, "leat_spec_filter", name,
-               (leat__called){.filter = fn, .user = user, .thread_safe = thread_safe != 0});
+int leat_spec_filter(leat_spec *spec, const char *name, leat_filter_fn fn, void *user, int thread_safe) {
+    return add_called(spec, "leat_spec_filter", name,
+                      (leat__called){.filter = fn, .user = user, .thread_safe = thread_safe != 0});
 }
 
-void leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user, int thread_safe) {
-    add_called(spec, "leat_spec_map", name,
-               (leat__called){.map = fn, .user = user, .thread_safe = thread_safe != 0});
+int leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user, int thread_safe) {
+    return add_called(spec, "leat_spec_map", name,
+                      (leat__called){.map = fn, .user = user, .thread_safe = thread_safe != 0});
 }
 
 int leat_spec_error(const leat_spec *spec, leat_error *err) {
@@ -155,8 +151,9 @@ int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_co
     leat__error_clear(err);
     if (!out) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_open: out is NULL");
     *out = NULL;
-    const int rc = leat_spec_error(spec, err);
-    return rc < 0 ? rc : leat__pipeline_open(out, spec, config, err);
+    if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, config, err));
+    LEAT_TRY(leat_spec_error(spec, err));
+    return leat__pipeline_open(out, spec, config, err);
 }
 
 int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err) {

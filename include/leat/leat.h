@@ -23,11 +23,23 @@
  *
  * Rules that hold everywhere:
  *  - A zeroed config is a valid config: every field says what 0 means.
- *  - Functions that can fail return an int: 0, or a positive word such as LEAT_END that is no error, or a
- *    negative LEAT_ERR_*. The message goes to the caller's leat_error, which may be NULL.
+ *  - Structs grow without breaking programs that were compiled before. `reserved` is room for that. The caller zeroes
+ *    the structs that it fills: words of `reserved` that are not 0 are refused with LEAT_ERR_ARGUMENT. In structs that
+ *    leat fills they are 0.
  *  - A batch is a lease: its memory is valid until leat_batch_release, and is never reused before.
  *  - Nothing is global: two pipelines know nothing of one another.
  *  - The same text, data and seed give the same bytes, whatever the threads, slots, CPU or restarts.
+ *
+ * What functions return:
+ *  - A function that can fail returns an int: 0, a positive word such as LEAT_END that is no error, or a negative
+ *    LEAT_ERR_*. The message goes to the caller's leat_error, which may be NULL.
+ *  - A function that cannot fail and writes text returns a size_t, as snprintf does: the length without the final 0,
+ *    also if cap is smaller. The text is cut to cap and ends with a 0. text may be NULL if cap is 0.
+ *  - A function that counts returns the number; -1 = not known, or without end.
+ *  - A function that returns a const char * gives text that leat owns. Its comment says how long it lives.
+ *  - Every other function returns void and cannot fail.
+ * Switches are an int, 0 or 1. Counts of things in one struct are an int, counts of samples and bytes in a file are
+ * uint64_t, bytes in memory are size_t.
  */
 #ifndef LEAT_H
 #define LEAT_H
@@ -40,7 +52,13 @@ extern "C" {
 #endif
 
 #define LEAT_VERSION "0.1.0"
-#define LEAT_API_MAJOR 0
+#define LEAT_VERSION_MAJOR 0
+#define LEAT_VERSION_MINOR 1
+#define LEAT_VERSION_PATCH 0
+/* 1000 for 0.1.0: later versions have larger numbers. #if LEAT_VERSION_NUMBER >= LEAT_VERSION_MAKE(0, 2, 0) ... */
+#define LEAT_VERSION_MAKE(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+#define LEAT_VERSION_NUMBER LEAT_VERSION_MAKE(LEAT_VERSION_MAJOR, LEAT_VERSION_MINOR, LEAT_VERSION_PATCH)
+#define LEAT_API_MAJOR 0 /* of the shared library: programs compiled for another number do not start */
 
 #if defined(__GNUC__)
 #define LEAT_API __attribute__((visibility("default")))
@@ -122,6 +140,7 @@ typedef struct leat_error { /* the caller's; nothing in it is allocated         
     int column;             /* column of the pipeline text, from 1; 0 if not about a text  */
     uint64_t sample;        /* number of the sample, LEAT_NO_SAMPLE if none                */
     char message[1000];     /* one line: what, where, what to do                           */
+    uint64_t reserved[4];   /* 0                                                           */
 } leat_error;
 
 /* May be called from any thread of the pipeline; must not call back into it. */
@@ -160,7 +179,7 @@ typedef struct leat_config {       /* zeroed = sensible defaults                
     leat_slot_free_fn slot_free;
     leat_waiting_fn waiting; /* NULL = next waits without asking                                          */
     void *user;              /* passed to the callbacks above                                             */
-    uint64_t reserved[7];
+    uint64_t reserved[8];    /* must be 0                                                                 */
 } leat_config;
 
 typedef struct leat_tensor { /* one field of a batch, or of memory given by the caller            */
@@ -172,6 +191,7 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
     int64_t shape[LEAT_NDIM_MAX];
     int64_t stride[LEAT_NDIM_MAX]; /* in bytes; all zero in what a caller gives = contiguous            */
     const int64_t *offsets;        /* ragged: sample i has values [offsets[i], offsets[i+1]); else NULL */
+    uint64_t reserved[2];          /* must be 0 in what a caller gives                                  */
 } leat_tensor;
 
 typedef struct leat_batch { /* a lease on a slot                                                 */
@@ -185,6 +205,8 @@ typedef struct leat_batch { /* a lease on a slot                                
     uint64_t epoch;            /* which epoch it belongs to, from 0                                 */
     uint64_t step;             /* which batch of that epoch, from 0                                 */
     void *lease;               /* ours                                                              */
+    uint64_t generation;       /* ours: tells this lease from later ones on the same memory         */
+    uint64_t reserved[4];      /* 0                                                                 */
 } leat_batch;
 
 typedef struct leat_field { /* what a batch will hold, known before the first one                */
@@ -193,6 +215,7 @@ typedef struct leat_field { /* what a batch will hold, known before the first on
     int ndim;
     int64_t shape[LEAT_NDIM_MAX]; /* of one sample; -1 = differs from sample to sample                 */
     int ragged;
+    uint64_t reserved[2]; /* must be 0 in what a caller gives                                          */
 } leat_field;
 
 /* One field of one sample, filled in by leat_source_callbacks.read_at. */
@@ -202,6 +225,7 @@ typedef struct leat_value_out {
     const void *data;  /* ... or point to your own memory, which is copied; NULL = it is in room  */
     size_t bytes;      /* of the value; those of a fixed field are set already                    */
     int64_t shape[LEAT_NDIM_MAX]; /* as declared; set the axes that were declared as -1           */
+    uint64_t reserved[2];         /* 0; must stay so                                              */
 } leat_value_out;
 
 /* Samples that the program reads itself. Everything here but what `user` points to is copied by leat_spec_source. */
@@ -224,8 +248,8 @@ typedef struct leat_source_callbacks {
     int no_read_ahead;
     /* A number of your own that tells this data from other data: states of one are refused by the other. */
     uint64_t identity;
-    void *user; /* passed to read_at; must outlive every pipeline on this spec              */
-    uint64_t reserved[4];
+    void *user;           /* passed to read_at; must outlive every pipeline on this spec              */
+    uint64_t reserved[8]; /* must be 0                                                       */
 } leat_source_callbacks;
 
 /* Records that the program reads itself, one after the other, when nobody knows how many there are. Several readers are open
@@ -242,21 +266,34 @@ typedef struct leat_stream_callbacks {
      * begun in every epoch, after a restore, and once when the pipeline is opened. */
     int (*next)(void *reader, const void **data, size_t *bytes, leat_error *err);
     void (*end)(void *reader); /* Behind every begin that did not fail; NULL = there is nothing to do. */
-    size_t max_bytes;  /* of the largest record; 0 = not known: it cannot go into a batch as it is     */
-    uint64_t identity; /* as above                                                                     */
-    void *user;        /* passed to begin; must outlive every pipeline on this spec                    */
-    uint64_t reserved[4];
+    size_t max_bytes;     /* of the largest record; 0 = not known: it cannot go into a batch as it is     */
+    uint64_t identity;    /* as above                                                                     */
+    void *user;           /* passed to begin; must outlive every pipeline on this spec                    */
+    uint64_t reserved[8]; /* must be 0                                                               */
 } leat_stream_callbacks;
+
+/* Which sample a function of the program is called for. Random numbers that are a function of a seed and of these come
+ * out the same with any number of threads, after a restart, and on any number of ranks. */
+typedef struct leat_sample_info {
+    uint64_t epoch;       /* from 0                                                              */
+    uint64_t position;    /* in the epoch, before batching: as leat_batch.position               */
+    uint64_t sample;      /* number in the dataset: as leat_batch.sample                         */
+    uint64_t reserved[5]; /* 0                                                                   */
+} leat_sample_info;
 
 /* Whether a sample is kept, for `filter callback=NAME`: 1 = it is, 0 = it is not, or a negative LEAT_ERR_* with a line in
  * err->message (never NULL): the sample is bad. fields: (n) what the sample has before it is decoded, each with the shape
- * of one sample, valid during the call. The answer must be a function of the sample. It must not call into the pipeline. */
-typedef int (*leat_filter_fn)(void *user, const leat_tensor *fields, int n, uint64_t sample, leat_error *err);
+ * of one sample, valid during the call. The answer must be a function of the sample and of info: it holds for all epochs,
+ * so info->epoch is 0 and info->position is the number of the sample. It must not call into the pipeline. */
+typedef int (*leat_filter_fn)(void *user, const leat_sample_info *info, const leat_tensor *fields, int n,
+                              leat_error *err);
 /* Makes new fields of those that a sample has, for `map callback=NAME`. in: (n_in) all fields of the sample, valid during
  * the call. out: (n_out) those that the text names, in its order; data points to memory for the declared shape, which
- * must be filled. 0, or a negative LEAT_ERR_* as above. It must be a function of the sample. */
-typedef int (*leat_map_fn)(void *user, const leat_tensor *in, int n_in, const leat_tensor *out, int n_out,
-                           uint64_t sample, leat_error *err);
+ * must be filled. 0, or a negative LEAT_ERR_* as above. It must be a function of the sample and of info. In front of
+ * `cache` what it makes is kept for all epochs, and in front of `filter` it is asked for all epochs: there info is as for
+ * a filter. */
+typedef int (*leat_map_fn)(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
+                           const leat_tensor *out, int n_out, leat_error *err);
 
 typedef struct leat_stats {
     uint64_t samples;          /* handed over                                                       */
@@ -270,17 +307,18 @@ typedef struct leat_stats {
     uint64_t memory_bytes;     /* held now: slots, buffers, indexes                                 */
     uint64_t memory_max_bytes; /* the budget                                                        */
     int n_threads;
-    double wait_s;                    /* the consumer waited for leat this long                            */
-    double full_s;                    /* the workers had nothing to do this long, summed over workers      */
-    double cpu_s;                     /* processor time of the workers                                     */
-    double first_batch_s;             /* from open to the first batch                                      */
-    double stage_s[LEAT_STAGE_COUNT]; /* wall time of the workers by stage, estimated by sampling          */
-    uint64_t cache_hits;              /* samples that `cache` had                                          */
-    uint64_t cache_misses;            /* samples that were made                                            */
-    uint64_t cache_bad;               /* entries on disk that were damaged: made anew                      */
-    uint64_t cache_bytes;             /* of its entries, in memory or on disk                              */
-    uint64_t read_ahead;              /* samples that reader threads had read when a worker came to them   */
-    int n_readers;                    /* threads that read ahead now, or inflate compressed files          */
+    double wait_s;         /* the consumer waited for leat this long                            */
+    double full_s;         /* the workers had nothing to do this long, summed over workers      */
+    double cpu_s;          /* processor time of the workers                                     */
+    double first_batch_s;  /* from open to the first batch                                      */
+    double stage_s[16];    /* [LEAT_STAGE_*] wall time of the workers, estimated by sampling    */
+    uint64_t cache_hits;   /* samples that `cache` had                                          */
+    uint64_t cache_misses; /* samples that were made                                            */
+    uint64_t cache_bad;    /* entries on disk that were damaged: made anew                      */
+    uint64_t cache_bytes;  /* of its entries, in memory or on disk                              */
+    uint64_t read_ahead;   /* samples that reader threads had read when a worker came to them   */
+    int n_readers;         /* threads that read ahead now, or inflate compressed files          */
+    uint64_t reserved[16]; /* 0                                                                 */
 } leat_stats;
 
 typedef struct leat_bad { /* a sample that could not be used                                   */
@@ -289,6 +327,7 @@ typedef struct leat_bad { /* a sample that could not be used                    
     int stage;
     int code;
     char message[400];
+    uint64_t reserved[4]; /* 0                                                               */
 } leat_bad;
 
 typedef struct leat_spec leat_spec;         /* what to do: built once, then only read         */
@@ -296,29 +335,31 @@ typedef struct leat_pipeline leat_pipeline; /* doing it: threads, memory, positi
 
 /* ------------------------------------------------------------------------------------------- build */
 
-/* A spec from pipeline text, or an empty one if text is NULL. Building never fails visibly: the first
- * mistake is remembered and told by leat_pipeline_open (or leat_spec_error). NULL only without memory.
- * The caller frees it. Not for two threads at once; afterwards any number of pipelines may read it. */
+/* A spec from pipeline text, or an empty one if text is NULL. NULL only without memory. The caller frees it. Not for two
+ * threads at once; afterwards any number of pipelines may read it.
+ *
+ * The functions that build a spec remember its first mistake, and do nothing after it. They return its code, as
+ * leat_spec_error does: a program may look once, at the end, or leave it to leat_pipeline_open. */
 LEAT_API leat_spec *leat_spec_new(const char *text);
 /* Adds one or more operations: leat_spec_add(spec, "resize 224 224"). The text is copied. Data sets that are combined are
  * texts in quotes inside of it: leat_spec_add(spec, "zip image='folder images' mask='folder masks'"); a path that holds
  * one kind of quote, or is two texts deep, wants the other kind around it. */
-LEAT_API void leat_spec_add(leat_spec *spec, const char *text);
+LEAT_API int leat_spec_add(leat_spec *spec, const char *text);
 /* A source of slices along axis 0 of the caller's arrays, as tf.data's from_tensor_slices: must be the first
  * operation. The n descriptions are copied, the memory is not: it must outlive every pipeline on this spec and
  * not change meanwhile. All shape[0] must be equal. */
-LEAT_API void leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n);
-/* A source of samples that the program reads itself: must be the first operation. Returns what leat_spec_error does. */
+LEAT_API int leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n);
+/* A source of samples that the program reads itself: must be the first operation. */
 LEAT_API int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks);
-/* A source of records that the program reads one after the other, with one field, `record`: must be the first operation.
- * Returns what leat_spec_error does. */
+/* A source of records that the program reads one after the other, with one field, `record`: must be the first
+ * operation. */
 LEAT_API int leat_spec_stream(leat_spec *spec, const leat_stream_callbacks *callbacks);
 /* Functions of the program that the text calls by name: `filter callback=NAME`, `map callback=NAME ...`. The name is
  * copied; user must outlive every pipeline on this spec. thread_safe: 1 = several workers may call it at once, 0 = one
  * call at a time in a pipeline, from any thread. Filters of an indexed source are called while it is opened. */
-LEAT_API void leat_spec_filter(leat_spec *spec, const char *name, leat_filter_fn fn, void *user,
-                               int thread_safe);
-LEAT_API void leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user, int thread_safe);
+LEAT_API int leat_spec_filter(leat_spec *spec, const char *name, leat_filter_fn fn, void *user,
+                              int thread_safe);
+LEAT_API int leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user, int thread_safe);
 /* 0, or the code of the first mistake, which is copied to err. */
 LEAT_API int leat_spec_error(const leat_spec *spec, leat_error *err);
 /* The spec as pipeline text in its normal form; returns the length without the final 0, as snprintf does. */
@@ -336,7 +377,8 @@ LEAT_API int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, cons
  * One thread at a time. */
 LEAT_API int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);
 /* Gives the batch's memory back and zeroes *batch. Any thread, also after leat_pipeline_close (the memory
- * then goes with the last batch). NULL and a zeroed batch are fine. */
+ * then goes with the last batch). NULL and a zeroed batch are fine. A copy of a batch that was released already gives
+ * nothing back, and the log says so. That holds as long as the pipeline is open or another of its batches is held. */
 LEAT_API void leat_batch_release(leat_batch *batch);
 /* One sample by itself, with the bytes that it has in its batch: draws are a function of epoch and position. It is a
  * batch of one, to be released; the pipeline's own position stays where it is. What is mixed (mixup, cutmix) is made
@@ -360,8 +402,8 @@ LEAT_API int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields,
 /* Names of the classes (folder sources): the i-th, or NULL past the end or when there are none. Lives as
  * long as the pipeline. */
 LEAT_API const char *leat_pipeline_class(const leat_pipeline *feed, int i);
-/* The position after the last batch handed over, as text of under 1 KiB. Same thread as next.
- * Returns the length, or LEAT_ERR_LIMIT if cap is too small. */
+/* The position after the last batch handed over, as text of under 1 KiB. Same thread as next. 0, or
+ * LEAT_ERR_LIMIT if cap is too small. */
 LEAT_API int leat_pipeline_state(const leat_pipeline *feed, char *text, size_t cap, leat_error *err);
 /* Continues where that text was taken; refuses the state of another pipeline or dataset and says what
  * differs. Batches that the caller holds stay valid. Same thread as next. */
@@ -380,8 +422,9 @@ LEAT_API void leat_pipeline_close(leat_pipeline **feed);
 
 /* ------------------------------------------------------------------------------------------- words */
 
-/* "0.1.0": compare with LEAT_VERSION. */
+/* Of the library that runs, as text and as LEAT_VERSION_NUMBER: the macros tell what a program was compiled with. */
 LEAT_API const char *leat_version(void);
+LEAT_API int leat_version_number(void);
 /* "ARGUMENT" for LEAT_ERR_ARGUMENT; a sentence for it; "read", "decode", ...; "u8", "f32", ... */
 LEAT_API const char *leat_error_name(int code);
 LEAT_API const char *leat_error_text(int code);

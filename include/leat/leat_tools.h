@@ -4,7 +4,8 @@
  * practice set, pack a folder, write records, measure a ceiling. Feeding itself is leat.h.
  *
  * Functions with a leat_tool_config, which may be NULL, work in parallel and call back on the thread that called them
- * only. All return 0, a positive word or a negative LEAT_ERR_*. */
+ * only. What they return, and what `reserved` is for, is told at the top of leat.h: *_config structs must be zeroed
+ * before they are filled, reports come with 0 in it. */
 #ifndef LEAT_TOOLS_H
 #define LEAT_TOOLS_H
 
@@ -21,6 +22,7 @@ typedef struct leat_tool_config { /* zeroed = sensible defaults                 
     leat_log_fn log;              /* NULL = silence                                               */
     leat_progress_fn progress;    /* NULL = none; non-zero cancels with LEAT_ERR_CANCELLED        */
     void *user;
+    uint64_t reserved[8]; /* must be 0 */
 } leat_tool_config;
 
 /* --------------------------------------------------------------------------------------- operations */
@@ -33,6 +35,7 @@ typedef struct leat_arg_info {
     double min, max;      /* both 0 = any                                                           */
     int named;            /* only as name=value                                                     */
     const char *help;
+    uint64_t reserved[4]; /* 0 */
 } leat_arg_info;
 
 typedef struct leat_op_info {
@@ -42,7 +45,8 @@ typedef struct leat_op_info {
     const char *like; /* its names elsewhere                                                    */
     int random;
     int n_args;
-    leat_arg_info arg[24];
+    leat_arg_info arg[32];
+    uint64_t reserved[8]; /* 0 */
 } leat_op_info;
 
 /* The i-th operation of the table: 0, or LEAT_END past the last. Texts live for ever. */
@@ -55,11 +59,13 @@ LEAT_API const char *leat_op_near(const char *name);
 typedef struct leat_class_count {
     const char *name;
     uint64_t n;
+    uint64_t reserved[2]; /* 0 */
 } leat_class_count;
 
 typedef struct leat_format_count { /* image formats, or keys of Examples                         */
     char name[72];                 /* "jpeg", "png" ...; for records "label: int64[1]"           */
     uint64_t n;
+    uint64_t reserved[2]; /* 0 */
 } leat_format_count;
 
 typedef struct leat_info { /* zeroed before; free with leat_info_free                     */
@@ -80,6 +86,7 @@ typedef struct leat_info { /* zeroed before; free with leat_info_free           
     int n_detours;
     leat_format_count *detours; /* why the others are libjpeg-turbo's: "progressive", "CMYK" ... */
     void *memory;               /* ours                                                        */
+    uint64_t reserved[16];      /* 0 */
 } leat_info;
 
 /* What a path is: a folder of images, a TFRecord file or pattern, a list of images (.csv), an image. look_at: how
@@ -88,14 +95,19 @@ LEAT_API int leat_info_read(leat_info *info, const char *path, int64_t look_at,
                             const leat_tool_config *config, leat_error *err);
 LEAT_API void leat_info_free(leat_info *info);
 
-/* Calls line for each line of a readable form of the records [first, first + count) of a TFRecord file; a damaged record
- * gives a line that says so. Returns the number of damaged ones. count < 0: all. */
+typedef struct leat_show_report {
+    uint64_t n_damaged;
+    uint64_t reserved[8]; /* 0 */
+} leat_show_report;
 typedef int (*leat_line_fn)(void *user, const char *line);
+/* Calls line for each line of a readable form of the records [first, first + count) of a TFRecord file; a damaged record
+ * gives a line that says so, and counts in the report. Non-zero from line stops. count < 0: all. report may be NULL. */
 LEAT_API int leat_show(const char *path, uint64_t first, int64_t count, leat_line_fn line, void *user,
-                       const leat_tool_config *config, leat_error *err);
+                       leat_show_report *report, const leat_tool_config *config, leat_error *err);
 
 typedef struct leat_check_report {
     uint64_t n_files, n_samples, n_bad, bytes;
+    uint64_t reserved[8]; /* 0 */
 } leat_check_report;
 
 typedef struct leat_check_bad { /* texts live until the callback returns                       */
@@ -104,6 +116,7 @@ typedef struct leat_check_bad { /* texts live until the callback returns        
     int stage;                  /* LEAT_STAGE_*                                                */
     int code;                   /* LEAT_ERR_*                                                  */
     const char *reason;         /* one line, without the path                                  */
+    uint64_t reserved[4];       /* 0 */
 } leat_check_bad;
 
 /* Checks every checksum and decodes every image below the paths (folders, TFRecords, lists, images; the images inside
@@ -116,10 +129,12 @@ LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, 
 typedef struct leat_index_config { /* zeroed = an index in the cache directory               */
     int beside;                    /* keep it beside the data                                */
     int checkpoints;               /* of JPEGs too: later crops are decoded faster           */
+    uint64_t reserved[8];          /* must be 0 */
 } leat_index_config;
 typedef struct leat_index_report {
     uint64_t n_samples;
     uint64_t n_checkpoints; /* JPEGs that have them */
+    uint64_t reserved[8];   /* 0 */
 } leat_index_report;
 /* Makes the index of a folder or of TFRecords anew and keeps it. how and report may be NULL. */
 LEAT_API int leat_index(const char *const *paths, int n, const leat_index_config *how,
@@ -134,7 +149,8 @@ typedef struct leat_synth_config { /* zeroed = the defaults named here          
     int quality;                   /* of JPEG; 0 = 90 to 96, as in photo collections         */
     int format;                    /* 0 = JPEG, 1 = PNG                                      */
     uint64_t seed;
-    int force; /* 1 = also into a folder that is not empty                                   */
+    int force;            /* 1 = also into a folder that is not empty                                   */
+    uint64_t reserved[8]; /* must be 0 */
 } leat_synth_config;
 
 /* Writes a labelled practice set: folder/class_K/NNNNNN.jpg. The same config gives the same files. A folder that is not
@@ -153,14 +169,16 @@ typedef struct leat_pack_config { /* zeroed = the defaults named here           
     const char *label_key;        /* NULL = "label"                                         */
     int shuffle;                  /* 1 = samples in a shuffled order over the shards        */
     uint64_t seed;
-    int on_error; /* LEAT_ON_ERROR_RAISE or _SKIP                           */
-    int force;    /* 1 = removes another pack of that prefix, and begins anew */
+    int on_error;         /* LEAT_ON_ERROR_RAISE or _SKIP                           */
+    int force;            /* 1 = removes another pack of that prefix, and begins anew */
+    uint64_t reserved[8]; /* must be 0 */
 } leat_pack_config;
 
 typedef struct leat_pack_report {
     uint64_t n_samples, n_bad, n_shards, n_kept; /* kept: whole shards of an earlier run      */
     uint64_t bytes;
-    int n_classes; /* 0 = no labels                                                            */
+    int n_classes;        /* 0 = no labels                                                            */
+    uint64_t reserved[8]; /* 0 */
 } leat_pack_report;
 
 /* A folder of images to sharded TFRecords of tf.train.Examples with the features image, label, and for raw pixels
@@ -174,6 +192,7 @@ typedef struct leat_feature { /* one feature of a tf.train.Example              
     int dtype;                /* LEAT_DTYPE_BYTES (one string), _I64 or _F32            */
     size_t n;                 /* number of values; of BYTES, the length of the string   */
     const void *values;
+    uint64_t reserved[2]; /* must be 0 */
 } leat_feature;
 
 typedef struct leat_writer leat_writer;
@@ -191,7 +210,8 @@ LEAT_API void leat_writer_abort(leat_writer **writer);
 
 /* -------------------------------------------------------------------------------------------- split */
 
-#define LEAT_SPLIT_PARTS 3
+#define LEAT_SPLIT_PARTS 3     /* train, validation, test */
+#define LEAT_SPLIT_PARTS_MAX 8 /* room in the structs     */
 
 typedef struct leat_split_config { /* zeroed = the defaults named here; as the operation `split` has them */
     const char *fractions;         /* NULL = "0.8,0.2"                                       */
@@ -202,33 +222,36 @@ typedef struct leat_split_config { /* zeroed = the defaults named here; as the o
     int stratify;
     int seeded; /* 1 = seed is given: by=keras_last shuffles with it, others have 0 without  */
     uint64_t seed;
-    int no_leaks;      /* 1 = nothing is read to find equal content                          */
-    const char *write; /* a folder for train.csv, validation.csv, test.csv; NULL = none      */
-    uint64_t reserved[4];
+    int no_leaks;         /* 1 = nothing is read to find equal content                          */
+    const char *write;    /* a folder for train.csv, validation.csv, test.csv; NULL = none      */
+    uint64_t reserved[8]; /* must be 0 */
 } leat_split_config;
 
 typedef struct leat_split_class {
     char name[80]; /* "" = it has none                                                       */
     int64_t label;
-    uint64_t n[LEAT_SPLIT_PARTS];
+    uint64_t n[LEAT_SPLIT_PARTS_MAX];
+    uint64_t reserved[2]; /* 0 */
 } leat_split_class;
 
 typedef struct leat_split_report { /* free with leat_split_free                              */
     int n_parts;
-    uint64_t n[LEAT_SPLIT_PARTS];
+    uint64_t n[LEAT_SPLIT_PARTS_MAX];
     uint64_t n_left_out;
     uint64_t n_bad; /* could not be read: they are on a side, but their content is not compared */
     uint64_t n_classes;
     leat_split_class *classes; /* (n_classes), by label; NULL = no labels                    */
     uint64_t n_leaks;          /* contents that lie on more than one side                    */
     uint64_t n_leaked;         /* samples that have one of them                              */
+    uint64_t reserved[8];      /* 0 */
 } leat_split_report;
 
 typedef struct leat_split_leak { /* a sample whose content lies on more than one side         */
     uint64_t content;            /* number of the content, from 0: equal ones come one after the other */
     int part;
     uint64_t sample;
-    const char *name; /* lives until the callback returns                                    */
+    const char *name;     /* lives until the callback returns                                    */
+    uint64_t reserved[4]; /* 0 */
 } leat_split_leak;
 
 /* Splits a data set into train, validation and test, counts classes on each side, and finds content that lies on more
@@ -251,11 +274,13 @@ typedef struct leat_view_config { /* zeroed = the defaults named here           
     int n_samples;                /* rows; 0 = 6                                            */
     int n_versions;               /* of each sample; 0 = 5                                  */
     int size;                     /* of a picture's longer side in pixels; 0 = 160          */
+    uint64_t reserved[8];         /* must be 0 */
 } leat_view_config;
 
 typedef struct leat_view_report {
     int n_samples; /* rows: fewer than asked for if there are no more                      */
     int width, height;
+    uint64_t reserved[8]; /* 0 */
 } leat_view_report;
 
 /* Draws a contact sheet and writes it as a PNG: samples as they are, and beside each what the pipeline makes of it in
@@ -271,6 +296,7 @@ LEAT_API int leat_view(const leat_spec *spec, const char *path, const leat_view_
 typedef struct leat_compare_config { /* zeroed = the defaults named here                       */
     uint64_t n_batches;              /* 0 = all                                                */
     const char *field;               /* NULL = all                                             */
+    uint64_t reserved[8];            /* must be 0 */
 } leat_compare_config;
 
 typedef struct leat_compare_field {
@@ -283,7 +309,8 @@ typedef struct leat_compare_field {
     uint64_t place;
     int n_index;
     int64_t index[LEAT_NDIM_MAX];
-    double a, b; /* the two values                                                         */
+    double a, b;          /* the two values                                                         */
+    uint64_t reserved[4]; /* 0 */
 } leat_compare_field;
 
 typedef struct leat_compare_report {
@@ -292,6 +319,7 @@ typedef struct leat_compare_report {
     double max; /* of all fields                                                          */
     int side;   /* 1 or 2: the error is about A or B; 0: about both, or none              */
     leat_compare_field field[LEAT_COMPARE_FIELDS];
+    uint64_t reserved[8]; /* 0 */
 } leat_compare_report;
 
 /* Compares two streams of batches. Each is the text of a pipeline, or a folder of NNNNNN_field.npy files as `leat run
@@ -307,7 +335,8 @@ typedef struct leat_roofline {
     double samples_per_s; /* of the bare loop                                          */
     double bytes_per_s;
     uint64_t samples;
-    char what[120]; /* "libjpeg-turbo decoding 200 files in full, from memory"   */
+    char what[120];       /* "libjpeg-turbo decoding 200 files in full, from memory"   */
+    uint64_t reserved[8]; /* 0 */
 } leat_roofline;
 
 /* The ceiling for a pipeline, measured by a bare loop on the same data with the same number of threads for about

@@ -301,7 +301,8 @@ static PyObject *pipeline_state(PyObject *object, PyObject *ignored) {
     if (!enter(self, &thread)) return NULL;
     const int rc = leat_pipeline_state(self->feed, text, sizeof text, &err);
     leave(self, thread);
-    return rc < 0 ? fail(self, &err) : PyUnicode_DecodeUTF8(text, rc, "surrogateescape");
+    return rc < 0 ? fail(self, &err)
+                  : PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
 }
 
 static PyObject *pipeline_restore(PyObject *object, PyObject *given) {
@@ -322,7 +323,8 @@ static PyObject *pipeline_restore(PyObject *object, PyObject *given) {
 
 /* ----------------------------------------------------------------------------------------- questions */
 
-/* They may be asked while another thread waits in next, but not while one closes. */
+/* They may be asked while another thread waits in next, but not while one closes. The interpreter's lock is held from this
+ * question to the call of the engine: making an object may run a finaliser, which may let another thread close. */
 static bool is_open(const Pipeline *self) {
     if (self->feed && !self->closing) return true;
     fail_closed();
@@ -363,7 +365,7 @@ static PyObject *pipeline_bad(PyObject *object, PyObject *ignored) {
     if (!is_open(self)) return NULL;
     PyObject *list = PyList_New(0);
     leat_bad bad;
-    for (uint64_t i = 0; list && leat_pipeline_bad(self->feed, i, &bad) == 0; i++) {
+    for (uint64_t i = 0; list && !self->closing && leat_pipeline_bad(self->feed, i, &bad) == 0; i++) {
         PyObject *item = Py_BuildValue("KKsss", (unsigned long long)bad.sample, (unsigned long long)bad.epoch,
                                        leat_stage_name(bad.stage), leat_error_name(bad.code), bad.message);
         if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
@@ -400,7 +402,7 @@ static PyObject *pipeline_classes(PyObject *object, PyObject *ignored) {
     if (!is_open(self)) return NULL;
     PyObject *list = PyList_New(0);
     const char *name;
-    for (int i = 0; list && (name = leat_pipeline_class(self->feed, i)); i++) {
+    for (int i = 0; list && !self->closing && (name = leat_pipeline_class(self->feed, i)); i++) {
         PyObject *text = PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
         if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
         Py_XDECREF(text);

@@ -95,8 +95,9 @@ typedef struct called { /* of a callback: lives in a capsule of self->callbacks 
     PyObject *function;
 } called;
 
-static int call_filter(void *user, const leat_tensor *fields, int n, uint64_t sample, leat_error *err) {
-    (void)sample;
+static int call_filter(void *user, const leat_sample_info *info, const leat_tensor *fields, int n,
+                       leat_error *err) {
+    (void)info;
     called *c = user;
     if (c->self->closing) return LEAT_ERR_CANCELLED;
     const PyGILState_STATE gil = PyGILState_Ensure();
@@ -125,9 +126,9 @@ static int store_value(PyObject *values, int i, const leat_tensor *out) {
     return fits ? 0 : -1;
 }
 
-static int call_map(void *user, const leat_tensor *in, int n_in, const leat_tensor *out, int n_out,
-                    uint64_t sample, leat_error *err) {
-    (void)sample;
+static int call_map(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
+                    const leat_tensor *out, int n_out, leat_error *err) {
+    (void)info;
     called *c = user;
     if (c->self->closing) return LEAT_ERR_CANCELLED;
     const PyGILState_STATE gil = PyGILState_Ensure();

@@ -52,6 +52,16 @@ void leat__error_clear(leat_error *err) {
     if (err) *err = (leat_error){.sample = LEAT_NO_SAMPLE};
 }
 
+int leat__check_reserved(const uint64_t *words, size_t n, const char *type, leat_error *err) {
+    for (size_t i = 0; i < n; i++)
+        if (words[i])
+            return leat__fail(err, LEAT_ERR_ARGUMENT,
+                              "%s: a reserved word is not 0: zero the struct first; if it is zeroed, the "
+                              "program was compiled for a later version than " LEAT_VERSION ", which runs",
+                              type);
+    return 0;
+}
+
 const char *leat__printable(char *out, size_t cap, const void *text, size_t n) {
     static const char dots[] = "...";
     const uint8_t *in = text;

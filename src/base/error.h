@@ -23,6 +23,12 @@ int leat__fail_memory(leat_error *err, size_t bytes, const char *what);
 void leat__error_prefix(leat_error *err, const char *fmt, ...) LEAT_PRINTF(2, 3);
 void leat__error_clear(leat_error *err);
 
+/* Whether the words that a caller's struct keeps for later versions are 0, as in LEAT_CHECK_RESERVED(leat_config, config,
+ * err): else LEAT_ERR_ARGUMENT. The caller has not zeroed the struct, or was compiled for a version that uses them. */
+#define LEAT_CHECK_RESERVED(type, from, err) \
+    leat__check_reserved((from)->reserved, LEAT_COUNT((from)->reserved), #type, err)
+int leat__check_reserved(const uint64_t *words, size_t n, const char *type, leat_error *err);
+
 /* Copies text that came from outside (a path, a key) so that it can stand in a one-line message: control
  * characters become '?', and what is longer than cap - 1 is elided in the middle. Returns out. */
 const char *leat__printable(char *out, size_t cap, const void *text, size_t n);

@@ -103,8 +103,8 @@ static int ask_program(leat__tools *tools, const leat__question *question, const
     leat__inputs_fill(&question->inputs, tools->value, tensors);
     leat__error_clear(err);
     leat__called_enter(tools->plan, question->called);
-    const int rc =
-        question->called->filter(question->called->user, tensors, question->inputs.n, at->sample, err);
+    const leat_sample_info info = {.position = at->sample, .sample = at->sample};
+    const int rc = question->called->filter(question->called->user, &info, tensors, question->inputs.n, err);
     leat__called_leave(tools->plan, question->called);
     *answer = rc > 0;
     if (rc >= 0) return 0;

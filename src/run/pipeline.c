@@ -197,19 +197,9 @@ static int slots_left(const leat_pipeline *feed) {
 }
 
 static void hand_over(leat_pipeline *feed, leat__slot *slot, leat_batch *batch) {
-    leat__ring *ring = feed->ring;
-    slot->state = LEAT_SLOT_LEASED;
-    ring->n_leased++;
-    *batch = (leat_batch){.n = slot->n,
-                          .n_valid = slot->n_valid,
-                          .n_left = slots_left(feed),
-                          .n_tensors = ring->n_outputs,
-                          .tensor = slot->tensor,
-                          .sample = slot->sample,
-                          .position = slot->position,
-                          .epoch = slot->begin.epoch,
-                          .step = slot->begin.step,
-                          .lease = slot};
+    const leat__ring *ring = feed->ring;
+    leat__slot_lease(slot, batch);
+    batch->n_left = slots_left(feed);
     feed->samples += (uint64_t)slot->n_valid;
     feed->batches++;
     for (int i = 0; i < ring->n_outputs; i++)

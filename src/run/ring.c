@@ -123,6 +123,7 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     ring->owner = getpid();
     ring->alloc = config->slot_alloc;
     ring->free = config->slot_free;
+    ring->log = config->log;
     ring->user = config->user;
     ring->n_used = plan->n_slots_begin;
     for (int i = 0; i < plan->n_slots && rc == 0; i++) rc = leat__ring_add(ring, err);
@@ -148,27 +149,53 @@ leat__slot *leat__ring_free_slot(leat__ring *ring) {
     return NULL;
 }
 
+void leat__slot_lease(leat__slot *slot, leat_batch *batch) {
+    leat__ring *ring = slot->ring;
+    slot->state = LEAT_SLOT_LEASED;
+    slot->generation = ++ring->generations;
+    ring->n_leased++;
+    *batch = (leat_batch){.n = slot->n,
+                          .n_valid = slot->n_valid,
+                          .n_tensors = ring->n_outputs,
+                          .tensor = slot->tensor,
+                          .sample = slot->sample,
+                          .position = slot->position,
+                          .epoch = slot->begin.epoch,
+                          .step = slot->begin.step,
+                          .lease = slot,
+                          .generation = slot->generation};
+}
+
 void leat_batch_release(leat_batch *batch) {
     if (!batch || !batch->lease) return;
     leat__slot *slot = batch->lease;
     leat__ring *ring = slot->ring;
+    const uint64_t generation = batch->generation;
     *batch = (leat_batch){0};
     /* In a forked child the mutex may be held for ever; its copy of the memory goes with the child. */
     if (ring->owner != getpid()) return;
     leat__lock(&ring->mutex);
-    slot->state = LEAT_SLOT_FREE;
-    const bool last = --ring->n_leased == 0 && ring->orphan;
-    if (!last) {
+    const bool held = slot->state == LEAT_SLOT_LEASED && slot->generation == generation;
+    const bool last = held && --ring->n_leased == 0 && ring->orphan;
+    const leat_log_fn say = held || ring->orphan ? NULL : ring->log;
+    void *user = ring->user;
+    if (held) {
+        slot->state = LEAT_SLOT_FREE;
         pthread_cond_signal(&ring->work);
         pthread_cond_signal(&ring->progress); /* a consumer may wait because all were held */
     }
     leat__unlock(&ring->mutex);
     if (last) ring_free(ring);
+    if (say)
+        say(user, LEAT_LOG_WARNING,
+            "leat_batch_release: this batch was released before, as another copy of the struct; nothing was "
+            "done");
 }
 
 const char *leat_batch_params(const leat_batch *batch, int i) {
     const leat__slot *slot = batch ? batch->lease : NULL;
-    return slot && slot->params && i >= 0 && i < batch->n ? slot->params[i].text : "";
+    const bool held = slot && slot->generation == batch->generation;
+    return held && slot->params && i >= 0 && i < batch->n ? slot->params[i].text : "";
 }
 
 /* ------------------------------------------------------------------------------------------- finish */

@@ -34,7 +34,8 @@ typedef struct leat__ring leat__ring;
 typedef struct leat__slot {
     leat__ring *ring;
     leat__slot_state state;
-    uint64_t sequence; /* number of its batch since the last restore */
+    uint64_t sequence;           /* number of its batch since the last restore */
+    _Atomic uint64_t generation; /* of its last lease; written with the mutex held */
     leat__cursor begin, end;
     int n;             /* places                                */
     int n_valid;       /* of them; those behind repeat others   */
@@ -74,7 +75,8 @@ struct leat__ring {
     int n_slots;         /* that exist                            */
     int n_used;          /* that take part                        */
     int n_leased;
-    bool orphan; /* the pipeline is closed                */
+    uint64_t generations; /* leases so far                         */
+    bool orphan;          /* the pipeline is closed                */
     leat__slot *slot[LEAT_SLOTS_MAX];
     /* What a slot needs to know after its pipeline is gone. */
     int batch, n_outputs;
@@ -87,6 +89,7 @@ struct leat__ring {
     pid_t owner;   /* the process that may touch the mutex  */
     leat_slot_alloc_fn alloc;
     leat_slot_free_fn free;
+    leat_log_fn log;
     void *user;
 };
 
@@ -97,6 +100,8 @@ int leat__ring_add(leat__ring *ring, leat_error *err);
 void leat__ring_close(leat__ring **ring);
 /* A slot that takes part and is free, or NULL. */
 leat__slot *leat__ring_free_slot(leat__ring *ring);
+/* Leases the slot, which is finished, to the consumer; with the mutex held. */
+void leat__slot_lease(leat__slot *slot, leat_batch *batch);
 /* Remembers a bad sample; with the mutex held. */
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err);
 /* Which of the slot's records a place of a stream's batch has. */

@@ -96,20 +96,10 @@ static int single_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position,
     slot->holes = true; /* so that all others are closed as holes are */
     if (rc == 0) leat__slot_finish(slot);
     leat__lock(&ring->mutex);
-    slot->state = rc == 0 ? LEAT_SLOT_LEASED : LEAT_SLOT_FREE;
-    ring->n_leased += rc == 0;
+    if (rc == 0) leat__slot_lease(slot, batch);
+    else slot->state = LEAT_SLOT_FREE;
     leat__unlock(&ring->mutex);
-    if (rc < 0) return rc;
-    *batch = (leat_batch){.n = 1,
-                          .n_valid = 1,
-                          .n_tensors = ring->n_outputs,
-                          .tensor = slot->tensor,
-                          .sample = slot->sample,
-                          .position = slot->position,
-                          .epoch = epoch,
-                          .step = slot->begin.step,
-                          .lease = slot};
-    return 0;
+    return rc;
 }
 
 int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,

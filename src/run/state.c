@@ -64,7 +64,7 @@ int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_er
                  LEAT_MAX(left, 0), (const char *)plan->text.data);
     if (n < 0 || (size_t)n >= cap)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
-    return n;
+    return 0;
 }
 
 /* The number after " name=", or false. */

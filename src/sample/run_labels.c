@@ -94,8 +94,12 @@ int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where 
         leat__inputs_fill(&(leat__inputs){.n = 1, .name = {field->name}}, &room, &out[i]);
     }
     leat__error_clear(err);
+    /* The answer to a question holds for all epochs, and so does what a cache keeps. */
+    const bool once = tools->only || step < tools->plan->step + tools->plan->caching.step;
+    const leat_sample_info info = {
+        .epoch = once ? 0 : at->epoch, .position = once ? at->sample : at->position, .sample = at->sample};
     leat__called_enter(tools->plan, map->called);
-    const int rc = map->called->map(map->called->user, in, map->inputs.n, out, map->n, at->sample, err);
+    const int rc = map->called->map(map->called->user, &info, in, map->inputs.n, out, map->n, err);
     leat__called_leave(tools->plan, map->called);
     if (rc < 0) {
         char said[500];

@@ -32,6 +32,7 @@ static int check_value(const callback *self, uint64_t sample, int i, const leat_
     const leat_field *field = &self->base.field[i];
     const size_t item = leat_dtype_size(field->dtype);
     if (out->bytes > LEAT_RECORD_BYTES_MAX) return fail_value(self, sample, i, err, "has more than 256 MiB");
+    LEAT_TRY(LEAT_CHECK_RESERVED(leat_value_out, out, err));
     if (!out->data && out->bytes > self->room[i])
         return fail_value(self, sample, i, err, "has more bytes than its room: point to memory of your own");
     *value = (leat__value){.bytes = out->bytes, .dtype = field->dtype, .ndim = field->ndim};

@@ -381,6 +381,7 @@ int leat_check(const char *const *paths, int n, int (*bad)(void *user, const lea
     if (!report) report = &local;
     *report = (leat_check_report){0};
     if (!paths || n < 1) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_check: there is no path");
+    LEAT_TRY(leat__tool_config_check(config, err));
     check c = {.config = config, .bad = bad, .user = user, .report = report};
     c.bytes.kind = c.pieces.kind = c.found.kind = LEAT_MEM_TOOL;
     c.options = leat__tool_open_options(config);

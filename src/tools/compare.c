@@ -189,6 +189,8 @@ int leat_compare(const char *a, const char *b, const leat_compare_config *config
     leat__error_clear(err);
     if (!a || !b || !report) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_compare: an argument is NULL");
     *report = (leat_compare_report){0};
+    if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_compare_config, config, err));
+    if (feed) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, feed, err));
     comparing c = {.config = config ? config : &all, .feed = feed, .report = report};
     const char *const texts[] = {a, b};
     int rc = 0;

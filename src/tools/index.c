@@ -55,7 +55,10 @@ static void tell_place(const leat_tool_config *config, const leat__open_options 
 int leat_index(const char *const *paths, int n, const leat_index_config *how, leat_index_report *report,
                const leat_tool_config *config, leat_error *err) {
     leat__error_clear(err);
+    if (report) *report = (leat_index_report){0};
     if (!paths || n < 1) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_index: there is no path");
+    LEAT_TRY(leat__tool_config_check(config, err));
+    if (how) LEAT_TRY(LEAT_CHECK_RESERVED(leat_index_config, how, err));
     /* Opening keeps no index of what changed just now, within the grain of the file system's clock: here it is worth
      * waiting for. */
     leat__sleep_ns(25000000);

@@ -458,6 +458,7 @@ int leat_info_read(leat_info *info, const char *path, int64_t look_at, const lea
     leat__error_clear(err);
     if (!info || !path) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_info_read: info or path is NULL");
     *info = (leat_info){0};
+    LEAT_TRY(leat__tool_config_check(config, err));
     const leat__open_options options = leat__tool_open_options(config);
     const int n_threads = leat__tool_threads(config);
     leat__targets targets;

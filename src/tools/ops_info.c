@@ -23,7 +23,7 @@ int leat_op_at(int i, leat_op_info *op) {
     op->help = from->help;
     op->like = from->like;
     op->random = from->random;
-    static_assert(LEAT_COUNT(op->arg) == LEAT_ARGS_MAX, "the public struct has room for every argument");
+    static_assert(LEAT_COUNT(op->arg) >= LEAT_ARGS_MAX, "the public struct has room for every argument");
     for (; op->n_args < LEAT_ARGS_MAX && from->arg[op->n_args].name; op->n_args++) {
         const leat__arg *arg = &from->arg[op->n_args];
         op->arg[op->n_args] = (leat_arg_info){

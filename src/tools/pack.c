@@ -209,6 +209,8 @@ int leat_pack(const char *source, const char *out, const leat_pack_config *pack,
     *told = (leat_pack_report){0};
     if (!source || !*source || !out || !*out)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pack: the name of a folder is empty");
+    LEAT_TRY(leat__tool_config_check(config, err));
+    if (pack) LEAT_TRY(LEAT_CHECK_RESERVED(leat_pack_config, pack, err));
     leat__packing self = {.from = source, .out = out, .config = config, .journal.fd = -1};
     if (pack) self.pack = *pack;
     LEAT_TRY(check_options(&self.pack, err));

@@ -111,6 +111,8 @@ int leat_synth(const char *folder, const leat_synth_config *synth, const leat_to
     leat__error_clear(err);
     if (!folder || !*folder)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_synth: the folder's name is empty");
+    LEAT_TRY(leat__tool_config_check(config, err));
+    if (synth) LEAT_TRY(LEAT_CHECK_RESERVED(leat_synth_config, synth, err));
     practice self = {.folder = folder, .config = config, .synth = synth ? *synth : (leat_synth_config){0}};
     LEAT_TRY(check_config(&self.synth, err));
     self.class_digits = 2;

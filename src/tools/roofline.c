@@ -357,6 +357,7 @@ int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_
     leat__error_clear(err);
     if (!out) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_roofline_measure: out is NULL");
     *out = (leat_roofline){0};
+    if (feed) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, feed, err));
     LEAT_TRY(leat_spec_error(spec, err));
     const leat_config config = feed ? *feed : (leat_config){0};
     leat__plan *plan = leat__alloc(LEAT_MEM_TOOL, sizeof *plan);

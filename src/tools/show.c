@@ -30,6 +30,7 @@ typedef struct show {
     leat__buf numbers;
     leat_line_fn line;
     void *user;
+    leat_show_report *report;
     char text[1024]; /* the line being made */
     size_t used;
 } show;
@@ -372,14 +373,13 @@ typedef struct range {
     int64_t count;
 } range;
 
-/* The number of damaged records. */
 static int show_records(show *s, cursor *c, const leat__target *target, range wanted,
                         const leat_tool_config *config, leat_error *err) {
     const char *path = target->path;
     const uint8_t *bytes = NULL;
     size_t n = 0;
     leat_error cause, beginning;
-    int rc = 0, damaged = 0;
+    int rc = 0;
     bool held = false; /* damage at the very beginning waits for a whole record: there may be none at all */
     if (!c->stream) c->next = wanted.first;
     for (int64_t shown = 0; wanted.count < 0 || shown < wanted.count;) {
@@ -392,7 +392,7 @@ static int show_records(show *s, cursor *c, const leat__target *target, range wa
             continue;
         }
         shown++;
-        damaged += rc < 0 && damaged < INT32_MAX;
+        s->report->n_damaged += rc < 0;
         if (held) LEAT_TRY(show_damage(s, 0, &beginning, path, err));
         held = rc < 0 && number == 0;
         if (held) beginning = cause;
@@ -409,7 +409,7 @@ static int show_records(show *s, cursor *c, const leat__target *target, range wa
     if (rc > 0 && wanted.first >= total)
         return leat__fail(err, LEAT_ERR_NOT_FOUND, "%s has only %" PRIu64 " %s: skip fewer", path, total,
                           total == 1 ? "record" : "records");
-    return damaged;
+    return 0;
 }
 
 static int find_records(leat__targets *targets, const char *path, const leat__open_options *options,
@@ -431,13 +431,21 @@ static int find_records(leat__targets *targets, const char *path, const leat__op
 }
 
 int leat_show(const char *path, uint64_t first, int64_t count, leat_line_fn line, void *user,
-              const leat_tool_config *config, leat_error *err) {
+              leat_show_report *report, const leat_tool_config *config, leat_error *err) {
+    leat_show_report unwanted;
     leat__error_clear(err);
+    if (!report) report = &unwanted;
+    *report = (leat_show_report){0};
     if (!path || !line) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_show: path or line is NULL");
+    LEAT_TRY(leat__tool_config_check(config, err));
     const leat__open_options options = leat__tool_open_options(config);
     leat__targets targets;
     LEAT_TRY(find_records(&targets, path, &options, err));
-    show s = {.line = line, .user = user, .features.kind = LEAT_MEM_TOOL, .numbers.kind = LEAT_MEM_TOOL};
+    show s = {.line = line,
+              .user = user,
+              .report = report,
+              .features.kind = LEAT_MEM_TOOL,
+              .numbers.kind = LEAT_MEM_TOOL};
     cursor c = {0};
     s.decoder = leat__decoder_new(err);
     int rc = s.decoder ? open_cursor(&c, &targets, first, config, err) : LEAT_ERR_MEMORY;

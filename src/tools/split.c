@@ -345,6 +345,8 @@ int leat_split(const char *dataset, const leat_split_config *split,
     if (!dataset || !*dataset || !report)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_split: there is no data set or no report");
     *report = (leat_split_report){0};
+    LEAT_TRY(leat__tool_config_check(config, err));
+    if (split) LEAT_TRY(LEAT_CHECK_RESERVED(leat_split_config, split, err));
     work w = {.split = split ? split : &defaults, .config = config, .report = report};
     const int rc = run(&w, dataset, leak, user, err);
     leat__free(w.sides.side);

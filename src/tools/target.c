@@ -8,6 +8,10 @@
 #include "format/tfrecord.h"
 #include "tools/tools.h"
 
+int leat__tool_config_check(const leat_tool_config *config, leat_error *err) {
+    return config ? LEAT_CHECK_RESERVED(leat_tool_config, config, err) : 0;
+}
+
 int leat__tool_threads(const leat_tool_config *config) {
     const int n = config && config->n_threads > 0 ? config->n_threads : leat__cpu_count();
     return LEAT_CLAMP(n, 1, LEAT_TOOL_THREADS_MAX);

@@ -15,6 +15,8 @@
 /* ------------------------------------------------------------------------------------------ config
  * Everywhere config may be NULL. */
 
+/* 0, or LEAT_ERR_ARGUMENT if the caller has not zeroed it. */
+int leat__tool_config_check(const leat_tool_config *config, leat_error *err);
 int leat__tool_threads(const leat_tool_config *config);
 leat__open_options leat__tool_open_options(const leat_tool_config *config);
 /* 0, or LEAT_ERR_CANCELLED when the caller wants to stop. Only on the thread that called the tool. */

@@ -428,6 +428,8 @@ int leat_view(const leat_spec *spec, const char *path, const leat_view_config *c
     if (!report) report = &unused;
     *report = (leat_view_report){0};
     if (!path) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_view: the path is NULL");
+    if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_view_config, config, err));
+    if (feed) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, feed, err));
     LEAT_TRY(leat_spec_error(spec, err));
     leat_view_config *c = &v.config;
     LEAT_TRY(

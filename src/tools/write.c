@@ -43,6 +43,7 @@ static int take_features(leat_writer *writer, const leat_feature *features, int 
     leat__span *span = (leat__span *)writer->spans.data;
     for (int i = 0; i < n; i++) {
         const leat_feature *f = &features[i];
+        LEAT_TRY(LEAT_CHECK_RESERVED(leat_feature, f, err));
         if (!f->name || !*f->name)
             return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_writer_add: feature %d has no name", i);
         if (!f->values && f->n)

@@ -88,7 +88,7 @@ static uint64_t run(const leat_spec *spec, int *rc) {
     char text[1024];
     if (feed)
         require(leat_pipeline_plan(feed, text, sizeof text) > 0 &&
-                leat_pipeline_state(feed, text, sizeof text, NULL) > 0);
+                leat_pipeline_state(feed, text, sizeof text, NULL) == 0);
     leat_pipeline_close(&feed);
     return digest;
 }

@@ -104,7 +104,7 @@ static int attempt(const scene *s, const leat_config *config, tape *out, leat_er
         }
         if (i != 2 || rc != 0) continue;
         rc = leat_pipeline_state(feed, state, sizeof state, err);
-        if (rc > 0) rc = leat_pipeline_restore(feed, state, err);
+        if (rc == 0) rc = leat_pipeline_restore(feed, state, err);
     }
     leat_pipeline_close(&feed);
     return rc;

@@ -91,7 +91,7 @@ static bool feed_once(int kind, int round, uint64_t *digest, box *b) {
     while (n < stop_after && (rc = leat_pipeline_next(feed, &batch, NULL)) == 0) {
         *digest = leat__hash(&(uint64_t){batch_digest(&batch)}, 8, *digest);
         put(b, batch);
-        if (++n == 3 && leat_pipeline_state(feed, state, sizeof state, NULL) > 0 &&
+        if (++n == 3 && leat_pipeline_state(feed, state, sizeof state, NULL) == 0 &&
             leat_pipeline_restore(feed, state, NULL) != 0)
             return false;
     }

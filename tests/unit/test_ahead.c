@@ -135,7 +135,7 @@ static void test_restore(void **state) {
     tape all = {0};
     leat_batch b;
     for (;;) {
-        assert_true(all.n_batches < 40 && leat_pipeline_state(feed, saved[all.n_batches], 1024, NULL) > 0);
+        assert_true(all.n_batches < 40 && leat_pipeline_state(feed, saved[all.n_batches], 1024, NULL) == 0);
         if ((all.rc = leat_pipeline_next(feed, &b, NULL)) != 0) break;
         tape_add(&all, &b);
         leat_batch_release(&b);

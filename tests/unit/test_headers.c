@@ -63,7 +63,7 @@ static void test_words(void **state) {
     assert_int_equal(leat_dtype_size(-1), 0);
     assert_int_equal(LEAT_ERR_ARGUMENT, -1); /* numbers that programs may have compiled in */
     assert_int_equal(LEAT_ERR_CANCELLED, -17);
-    assert_true(sizeof(leat_error) <= 1032);
+    assert_true(sizeof(leat_error) <= 1056); /* it lies on the stack of callers */
 }
 
 /* A zeroed config is the default config. */

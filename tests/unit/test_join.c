@@ -116,7 +116,7 @@ static void test_forged_parts(void **state) {
         char saved[1024];
         labels *before = read_labels(feed, 35);
         assert_int_equal(before->rc, 0);
-        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) > 0);
+        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
         assert_non_null(strstr(saved, " stream="));
         labels *want = read_labels(feed, 4);
         check_forged(feed, saved, "0123456789abc:.-/@! x");
@@ -239,7 +239,7 @@ static void test_largest_state(void **state) {
         assert_int_equal(leat_pipeline_next(a, &batch, NULL), 0);
         leat_batch_release(&batch);
     }
-    assert_true(leat_pipeline_state(a, saved, sizeof saved, NULL) > 0);
+    assert_true(leat_pipeline_state(a, saved, sizeof saved, NULL) == 0);
     assert_int_equal(leat_pipeline_open(&b, spec, &(leat_config){.n_threads = 2}, NULL), 0);
     assert_int_equal(leat_pipeline_restore(b, saved, NULL), 0);
     labels *want = read_labels(a, 3), *got = read_labels(b, 3);

@@ -62,10 +62,11 @@ static void written_is_read(void **state) {
         const float box[4] = {0.5f, (float)i, -1.25f, 3e-30f};
         const int64_t label = i == 0 ? INT64_MIN : i * 1000, ids[4] = {7, -7, i, 1};
         const uint8_t name[3] = {(uint8_t)i, 0, 255};
-        const leat_feature features[] = {{"box", LEAT_DTYPE_F32, 4, box},
-                                         {"ids", LEAT_DTYPE_I64, (size_t)i % 5, i ? ids : NULL},
-                                         {"label", LEAT_DTYPE_I64, 1, &label},
-                                         {"name", LEAT_DTYPE_BYTES, (size_t)i % 4, i ? name : NULL}};
+        const leat_feature features[] = {
+            {.name = "box", .dtype = LEAT_DTYPE_F32, .n = 4, .values = box},
+            {.name = "ids", .dtype = LEAT_DTYPE_I64, .n = (size_t)i % 5, .values = i ? ids : NULL},
+            {.name = "label", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &label},
+            {.name = "name", .dtype = LEAT_DTYPE_BYTES, .n = (size_t)i % 4, .values = i ? name : NULL}};
         assert_int_equal(leat_writer_add(writer, features, 4, &err), 0);
         assert_int_not_equal(access(in_folder("a.tfrecord"), F_OK), 0);
     }
@@ -100,7 +101,10 @@ static void known_bytes(void **state) {
     leat_writer *writer;
     const int64_t one = 1;
     assert_int_equal(leat_writer_open(&writer, in_folder("a.tfrecord"), NULL), 0);
-    assert_int_equal(leat_writer_add(writer, &(leat_feature){"a", LEAT_DTYPE_I64, 1, &one}, 1, NULL), 0);
+    assert_int_equal(
+        leat_writer_add(writer, &(leat_feature){.name = "a", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &one},
+                        1, NULL),
+        0);
     assert_int_equal(leat_writer_close(&writer, NULL), 0);
     leat__buf file = {.kind = LEAT_MEM_TOOL};
     assert_int_equal(leat__file_read_all(in_folder("a.tfrecord"), &file, 1000, NULL), 0);
@@ -113,18 +117,20 @@ static void known_bytes(void **state) {
 static void failure_stays(void **state) {
     (void)state;
     const int64_t one = 1;
-    const leat_feature good = {"a", LEAT_DTYPE_I64, 1, &one};
+    const leat_feature good = {.name = "a", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &one};
     const leat_feature twice[] = {good, good};
     const struct {
         const leat_feature *features;
         int n, code;
     } bad[] = {
-        {&(leat_feature){"a", LEAT_DTYPE_U8, 1, &one}, 1, LEAT_ERR_TYPE},
-        {&(leat_feature){"a", 99, 1, &one}, 1, LEAT_ERR_TYPE},
-        {&(leat_feature){NULL, LEAT_DTYPE_I64, 1, &one}, 1, LEAT_ERR_ARGUMENT},
-        {&(leat_feature){"", LEAT_DTYPE_I64, 1, &one}, 1, LEAT_ERR_ARGUMENT},
-        {&(leat_feature){"\xff", LEAT_DTYPE_I64, 1, &one}, 1, LEAT_ERR_ARGUMENT},
-        {&(leat_feature){"a", LEAT_DTYPE_I64, 1, NULL}, 1, LEAT_ERR_ARGUMENT},
+        {&(leat_feature){.name = "a", .dtype = LEAT_DTYPE_U8, .n = 1, .values = &one}, 1, LEAT_ERR_TYPE},
+        {&(leat_feature){.name = "a", .dtype = 99, .n = 1, .values = &one}, 1, LEAT_ERR_TYPE},
+        {&(leat_feature){.name = NULL, .dtype = LEAT_DTYPE_I64, .n = 1, .values = &one}, 1,
+         LEAT_ERR_ARGUMENT},
+        {&(leat_feature){.name = "", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &one}, 1, LEAT_ERR_ARGUMENT},
+        {&(leat_feature){.name = "\xff", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &one}, 1,
+         LEAT_ERR_ARGUMENT},
+        {&(leat_feature){.name = "a", .dtype = LEAT_DTYPE_I64, .n = 1, .values = NULL}, 1, LEAT_ERR_ARGUMENT},
         {twice, 2, LEAT_ERR_ARGUMENT},
         {NULL, 1, LEAT_ERR_ARGUMENT},
         {&good, 0, LEAT_ERR_ARGUMENT},
@@ -157,7 +163,8 @@ static void too_large(void **state) {
     leat_writer *writer;
     leat_error err;
     assert_int_equal(leat_writer_open(&writer, in_folder("a.tfrecord"), &err), 0);
-    const int rc = leat_writer_add(writer, &(leat_feature){"a", LEAT_DTYPE_BYTES, n, zeros}, 1, &err);
+    const int rc = leat_writer_add(
+        writer, &(leat_feature){.name = "a", .dtype = LEAT_DTYPE_BYTES, .n = n, .values = zeros}, 1, &err);
     assert_true(rc == LEAT_ERR_LIMIT || rc == LEAT_ERR_MEMORY);
     leat_writer_abort(&writer);
     leat__free_pages(zeros);
@@ -168,7 +175,7 @@ static void abort_leaves_nothing(void **state) {
     (void)state;
     leat_writer *writer;
     const int64_t one = 1;
-    const leat_feature good = {"a", LEAT_DTYPE_I64, 1, &one};
+    const leat_feature good = {.name = "a", .dtype = LEAT_DTYPE_I64, .n = 1, .values = &one};
     /* What was there before stays. */
     assert_int_equal(leat_writer_open(&writer, in_folder("a.tfrecord"), NULL), 0);
     assert_int_equal(leat_writer_add(writer, &good, 1, NULL), 0);
@@ -206,7 +213,7 @@ static void without_memory(void **state) {
     char names[40][8];
     for (int i = 0; i < 40; i++) {
         snprintf(names[i], sizeof names[i], "f%d", i);
-        many[i] = (leat_feature){names[i], LEAT_DTYPE_I64, 1, &one};
+        many[i] = (leat_feature){.name = names[i], .dtype = LEAT_DTYPE_I64, .n = 1, .values = &one};
     }
     bool worked = false;
     for (uint64_t at = 1; at < 50 && !worked; at++) {
