@@ -219,7 +219,10 @@ void *leat__arena_alloc(leat__arena *arena, size_t bytes) {
     size_t need;
     if (!leat__add_size(bytes, LEAT_CACHE_LINE - 1 + REDZONE, &need)) return NULL;
     need = need / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
-    if (arena->limit && (need > arena->limit || arena->used > arena->limit - need)) return NULL;
+    if (arena->limit && (need > arena->limit || arena->used > arena->limit - need)) {
+        arena->refused = true;
+        return NULL;
+    }
     leat__arena_chunk *chunk = arena->chunks;
     if (!chunk || chunk->cap - chunk->used < need) {
         if (!add_chunk(arena, LEAT_MAX(need, (size_t)65536))) return NULL;

@@ -72,6 +72,7 @@ typedef struct leat__arena {   /* zeroed = empty                                
     size_t limit;              /* 0 = none; allocations past it fail                */
     leat__mem_kind kind;
     uint32_t grown;
+    bool refused; /* an allocation went past the limit since its owner cleared this    */
 } leat__arena;
 
 /* Not zeroed; 64-byte aligned. NULL when there is no memory or the limit is reached. */

@@ -156,6 +156,10 @@ void leat__decoder_trim(leat__decoder *decoder, size_t most) {
     if (!decoder->ops && decoder->arena.high > most) leat__arena_free(&decoder->arena);
 }
 
+bool leat__decoder_wants_more(const leat__decoder *decoder) {
+    return decoder->arena.refused;
+}
+
 uint32_t leat__decoder_grown(const leat__decoder *decoder) {
     return decoder->arena.grown;
 }
@@ -223,6 +227,7 @@ static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const 
     d->job.info.codec = codec;
     d->job.info.orientation = 1;
     d->arena.limit = d->job.options.memory_max;
+    d->arena.refused = false;
     const int rc = codecs[codec]->header(d->state[codec], &d->job, err);
     if (rc < 0) {
         leat__arena_reset(&d->arena);

@@ -129,6 +129,8 @@ size_t leat__decoder_high(const leat__decoder *decoder);
 bool leat__decoder_adopt(leat__decoder *decoder, size_t high);
 /* Gives memory back that pictures of more than most bytes have left behind. Only while no picture is open. */
 void leat__decoder_trim(leat__decoder *decoder, size_t most);
+/* Whether memory_max was too small for the last picture: with more of it, decoding may succeed. */
+bool leat__decoder_wants_more(const leat__decoder *decoder);
 uint32_t leat__decoder_grown(const leat__decoder *decoder);
 
 #endif

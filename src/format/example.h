@@ -85,12 +85,12 @@ int leat__example_find_alike(leat__example_form *form, const uint8_t *bytes, siz
 /* The values of a feature. A missing one has none; asking for another kind than it has is LEAT_ERR_TYPE.
  * Number of values, or LEAT_ERR_FORMAT; the whole list is checked. */
 int64_t leat__feature_count(const leat__feature *f);
-/* Number of values written to dst; LEAT_ERR_FORMAT; LEAT_ERR_LIMIT when there are more than cap. */
+/* Number of values that there are, or LEAT_ERR_FORMAT. The first cap of them are written to dst. */
 int64_t leat__feature_floats(const leat__feature *f, float *dst, size_t cap);
 int64_t leat__feature_ints(const leat__feature *f, int64_t *dst, size_t cap);
 int64_t leat__feature_spans(const leat__feature *f, leat__span *dst, size_t cap);
-/* One value of a BytesList. 0; LEAT_ERR_LIMIT when there is no such value; LEAT_ERR_FORMAT when the list is
- * malformed before it. Takes time in index: leat__feature_spans is for all of them. */
+/* One value of a BytesList. 0; 1 when there is no such value; LEAT_ERR_FORMAT when the list is malformed before
+ * it. Takes time in index: leat__feature_spans is for all of them. */
 int leat__feature_bytes(const leat__feature *f, size_t index, const uint8_t **p, size_t *n);
 
 /* ------------------------------------------------------------------------------------------ write */

@@ -136,8 +136,7 @@ int64_t leat__feature_floats(const leat__feature *f, float *dst, size_t cap) {
     if (f->kind != LEAT_FEATURE_FLOAT) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
     if (LEAT_LIKELY(f->run)) {
         const size_t count = f->run_n / 4;
-        if (count > cap) return LEAT_ERR_LIMIT;
-        if (count) copy_floats(dst, f->run, count);
+        if (count && cap) copy_floats(dst, f->run, LEAT_MIN(count, cap));
         return (int64_t)count;
     }
     runs r;
@@ -147,14 +146,15 @@ int64_t leat__feature_floats(const leat__feature *f, float *dst, size_t cap) {
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
         const size_t more = leat__wire_left(&run) / 4;
-        if (more > cap - n) return LEAT_ERR_LIMIT;
-        if (more) copy_floats(dst + n, run.at, more);
+        const size_t fits = LEAT_MIN(more, cap - n);
+        if (fits) copy_floats(dst + n, run.at, fits);
+        if (more > fits) return leat__feature_count(f);
         n += more;
     }
     return rc < 0 ? rc : (int64_t)n;
 }
 
-/* Behind the n that are there already; how many there are now, or LEAT_ERR_*. */
+/* Behind the n that are there already; how many there are now, cap + 1 if there is no room, or LEAT_ERR_FORMAT. */
 static int64_t add_ints(leat__wire run, int64_t *dst, size_t cap, size_t n) {
     while (run.at != run.end) {
         if (cap - n >= 8 && eight_small(&run)) {
@@ -165,7 +165,7 @@ static int64_t add_ints(leat__wire run, int64_t *dst, size_t cap, size_t n) {
         }
         uint64_t value;
         if (!leat__wire_varint(&run, &value)) return LEAT_ERR_FORMAT;
-        if (n == cap) return LEAT_ERR_LIMIT;
+        if (n == cap) return (int64_t)cap + 1;
         dst[n++] = (int64_t)value;
     }
     return (int64_t)n;
@@ -173,15 +173,18 @@ static int64_t add_ints(leat__wire run, int64_t *dst, size_t cap, size_t n) {
 
 int64_t leat__feature_ints(const leat__feature *f, int64_t *dst, size_t cap) {
     if (f->kind != LEAT_FEATURE_INT64) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
-    if (LEAT_LIKELY(f->run)) return add_ints(leat__wire_over(f->run, f->run_n), dst, cap, 0);
+    int64_t n = 0;
+    if (LEAT_LIKELY(f->run)) {
+        n = add_ints(leat__wire_over(f->run, f->run_n), dst, cap, 0);
+        return n > (int64_t)cap ? leat__feature_count(f) : n;
+    }
     runs r;
     leat__wire run;
     begin_runs(&r, f);
-    int64_t n = 0;
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
         n = add_ints(run, dst, cap, (size_t)n);
-        if (n < 0) return n;
+        if (n < 0 || n > (int64_t)cap) return n < 0 ? n : leat__feature_count(f);
     }
     return rc < 0 ? rc : n;
 }
@@ -189,8 +192,7 @@ int64_t leat__feature_ints(const leat__feature *f, int64_t *dst, size_t cap) {
 int64_t leat__feature_spans(const leat__feature *f, leat__span *dst, size_t cap) {
     if (f->kind != LEAT_FEATURE_BYTES) return f->kind == LEAT_FEATURE_NONE ? 0 : LEAT_ERR_TYPE;
     if (LEAT_LIKELY(f->run)) {
-        if (cap == 0) return LEAT_ERR_LIMIT;
-        *dst = (leat__span){f->run, f->run_n};
+        if (cap > 0) *dst = (leat__span){f->run, f->run_n};
         return 1;
     }
     runs r;
@@ -199,14 +201,14 @@ int64_t leat__feature_spans(const leat__feature *f, leat__span *dst, size_t cap)
     size_t n = 0;
     int rc;
     while ((rc = next_run(&r, &run)) > 0) {
-        if (n == cap) return LEAT_ERR_LIMIT;
+        if (n == cap) return leat__feature_count(f);
         dst[n++] = (leat__span){run.at, leat__wire_left(&run)};
     }
     return rc < 0 ? rc : (int64_t)n;
 }
 
 int leat__feature_bytes(const leat__feature *f, size_t index, const uint8_t **p, size_t *n) {
-    if (f->kind != LEAT_FEATURE_BYTES) return f->kind == LEAT_FEATURE_NONE ? LEAT_ERR_LIMIT : LEAT_ERR_TYPE;
+    if (f->kind != LEAT_FEATURE_BYTES) return f->kind == LEAT_FEATURE_NONE ? 1 : LEAT_ERR_TYPE;
     runs r;
     leat__wire run;
     begin_runs(&r, f);
@@ -217,5 +219,5 @@ int leat__feature_bytes(const leat__feature *f, size_t index, const uint8_t **p,
         *n = leat__wire_left(&run);
         return 0;
     }
-    return rc < 0 ? rc : LEAT_ERR_LIMIT;
+    return rc < 0 ? rc : 1;
 }

@@ -237,9 +237,9 @@ static uint64_t draw_position(leat_pipeline *feed, leat__rng *rng, const leat__w
 }
 
 /* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch, or of
- * what a small batch borrowed. */
-static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
-                          leat__where *at) {
+ * what a small batch borrowed. False if no usable one was found. */
+static bool replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+                           leat__where *at) {
     enum { TRIES = 32 };
     leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)REPLACING);
     leat_error ignored;
@@ -258,17 +258,17 @@ static int replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot 
         }
         if (run_record(worker, slot, record, at, &ignored) == 0) {
             slot->sample[place] = at->sample;
-            return 0;
+            return true;
         }
     }
-    return LEAT_ERR_LIMIT;
+    return false;
 }
 
 /* Whether the place holds a sample now: another one. */
 static bool handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
                        leat__where *at, leat_error *err) {
     int policy = feed->plan.on_error;
-    if (policy == LEAT_ON_ERROR_REPLACE && replace_sample(feed, worker, slot, place, at) < 0) {
+    if (policy == LEAT_ON_ERROR_REPLACE && !replace_sample(feed, worker, slot, place, at)) {
         leat__error_prefix(err, "no usable sample was found to take its place: ");
         policy = LEAT_ON_ERROR_RAISE;
     }

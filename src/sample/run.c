@@ -172,8 +172,7 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
                           kind_name(wanted));
     if (f->dtype == LEAT_DTYPE_BYTES) {
         leat__span only;
-        int64_t n = leat__feature_spans(found, &only, 1);
-        if (n == LEAT_ERR_LIMIT) n = leat__feature_count(found);
+        const int64_t n = leat__feature_spans(found, &only, 1);
         if (n < 0) return leat__fail(err, LEAT_ERR_FORMAT, "feature %s is damaged", f->name);
         if (n != 1)
             return leat__fail(err, LEAT_ERR_SHAPE, "feature %s holds %" PRId64 " strings, not one", f->name,
@@ -193,9 +192,8 @@ static int take_feature(leat__tools *tools, const leat__parse_feature *f, const 
         return leat__fail_memory(err, cap * item, f->name);
     }
     const size_t room = f->ragged ? LEAT_MIN(cap, numbers->cap / item) : cap;
-    int64_t n = f->dtype == LEAT_DTYPE_F32 ? leat__feature_floats(found, (float *)numbers->data, room)
-                                           : leat__feature_ints(found, (int64_t *)numbers->data, room);
-    if (n == LEAT_ERR_LIMIT) n = leat__feature_count(found);
+    const int64_t n = f->dtype == LEAT_DTYPE_F32 ? leat__feature_floats(found, (float *)numbers->data, room)
+                                                 : leat__feature_ints(found, (int64_t *)numbers->data, room);
     if (n < 0) return leat__fail(err, LEAT_ERR_FORMAT, "feature %s is damaged", f->name);
     if (f->ragged ? (size_t)n > cap : (size_t)n != cap)
         return leat__fail(err, LEAT_ERR_SHAPE, "feature %s has %" PRId64 " values, not %s%zu", f->name, n,

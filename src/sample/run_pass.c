@@ -322,7 +322,7 @@ int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where
         leat__trail *trail = step->trail ? &tools->trail[step->trail - 1] : NULL;
         const int moves = trail ? trail->n : 0;
         const int rc = run_decoding_pass(tools, step, at, LEAT_LARGE_PICTURE, err);
-        if (rc != LEAT_ERR_LIMIT) return rc;
+        if (rc >= 0 || !leat__decoder_wants_more(tools->decoder)) return rc;
         if (at->params) at->params->n = noted;
         if (trail) trail->n = moves;
         if (tools->large) leat__lock(tools->large);

@@ -127,7 +127,7 @@ static void add_feature(summary *s, leat__tool_worker *worker, const leat__featu
     const uint8_t *bytes;
     size_t n;
     leat__picture_info info;
-    if (f->kind != LEAT_FEATURE_BYTES || leat__feature_bytes(f, 0, &bytes, &n) < 0 ||
+    if (f->kind != LEAT_FEATURE_BYTES || leat__feature_bytes(f, 0, &bytes, &n) != 0 ||
         !leat__image_like(bytes, n))
         return;
     if (leat__decode_info(worker->decoder, bytes, n, NULL, &info, NULL) < 0) return;

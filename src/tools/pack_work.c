@@ -132,7 +132,7 @@ static int shrink_within(const work *job, packer *worker, const leat__value *fil
 
 static int shrink(work *job, packer *worker, const leat__value *file, leat_error *err) {
     const int rc = shrink_within(job, worker, file, LARGE_PICTURE, err);
-    if (rc != LEAT_ERR_LIMIT) return rc;
+    if (rc >= 0 || !leat__decoder_wants_more(worker->decoder)) return rc;
     leat__lock(&job->large);
     const int again = shrink_within(job, worker, file, 0, err);
     leat__decoder_trim(worker->decoder, LARGE_PICTURE);

@@ -35,15 +35,15 @@ static void *take(const leat__feature *f, int64_t *count) {
             const leat__span *const last = (leat__span *)values + n - 1;
             require(leat__feature_bytes(f, (size_t)n - 1, &p, &p_n) == 0 && p == last->data &&
                     p_n == last->n);
-            require(leat__feature_spans(f, values, (size_t)n - 1) == LEAT_ERR_LIMIT);
+            require(leat__feature_spans(f, values, (size_t)n - 1) == n);
         }
         if (n > 0 && f->kind == LEAT_FEATURE_FLOAT)
-            require(leat__feature_floats(f, values, (size_t)n - 1) == LEAT_ERR_LIMIT);
+            require(leat__feature_floats(f, values, (size_t)n - 1) == n);
         if (n > 0 && f->kind == LEAT_FEATURE_INT64)
-            require(leat__feature_ints(f, values, (size_t)n - 1) == LEAT_ERR_LIMIT);
+            require(leat__feature_ints(f, values, (size_t)n - 1) == n);
         return values;
     }
-    require(n == LEAT_ERR_FORMAT || n == LEAT_ERR_LIMIT);
+    require(n == LEAT_ERR_FORMAT);
     free(values);
     return NULL;
 }

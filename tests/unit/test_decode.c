@@ -90,6 +90,7 @@ static void limits(void **unused) {
                                fits = {.pixels_max = 8000};
     expect_failure(d, &file, small, LEAT_ERR_LIMIT, "jpeg: 100 x 80 = 8000 pixels; the limit is 7999");
     expect_failure(d, &file, narrow, LEAT_ERR_LIMIT, "100 x 80 pixels; the limit is 99 a side");
+    assert_false(leat__decoder_wants_more(d)); /* more memory would not help */
     assert_int_equal(leat__decode_info(d, file.data, file.n, &small, &info, &err), LEAT_ERR_LIMIT);
     assert_int_equal(leat__decode_info(d, file.data, file.n, &fits, &info, &err), 0);
     assert_int_equal(info.width, 100);
@@ -97,6 +98,9 @@ static void limits(void **unused) {
     assert_int_equal(info.codec, LEAT_CODEC_JPEG);
     assert_int_equal(info.bits, 8);
     expect_failure(d, &file, (leat__decode_options){.memory_max = 5000}, LEAT_ERR_LIMIT, "the limit is 5000");
+    assert_true(leat__decoder_wants_more(d));
+    assert_int_equal(leat__decode_info(d, file.data, file.n, &fits, &info, &err), 0);
+    assert_false(leat__decoder_wants_more(d));
     expect_failure(d, &file, (leat__decode_options){.channels = 2}, LEAT_ERR_ARGUMENT, "channels");
     expect_failure(d, &file, (leat__decode_options){.side_max = -1}, LEAT_ERR_ARGUMENT, "negative");
     blob gif = small_gif();
