@@ -102,3 +102,9 @@ const char *leat_error_text(int code) {
     default: return "an unknown code";
     }
 }
+
+const char *leat_stage_name(int stage) {
+    static const char *const names[LEAT_STAGE_COUNT] = {"none",   "read",      "parse",
+                                                        "decode", "transform", "store"};
+    return stage >= 0 && stage < LEAT_STAGE_COUNT ? names[stage] : "?";
+}

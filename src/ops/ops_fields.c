@@ -2,6 +2,7 @@
 /* Which fields a sample has, and their shapes; map calls a function of the program. */
 #include <stdio.h>
 
+#include "base/dtype.h"
 #include "ops/ops_shared.h"
 #include "plan/select.h"
 #include "sample/labels.h"

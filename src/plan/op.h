@@ -104,7 +104,6 @@ const leat__op *leat__op_find(const char *name);
 const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i),
                           const void *user);
 const char *leat__op_nearest(const char *name);
-int leat__dtype_find(const char *name, size_t n); /* -1 if there is none */
 
 /* Readers of a number's text, free of locale: the whole text must be one. */
 bool leat__parse_int(const char *text, int64_t *out);   /* with KiB, MiB, GiB, k, M */

@@ -13,6 +13,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/dtype.h"
+
 typedef struct token {
     const char *key;   /* NULL for a positional argument */
     const char *value; /* without quotes                 */

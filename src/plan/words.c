@@ -4,50 +4,6 @@
 
 #include <stdio.h>
 
-static const char *const dtype_names[LEAT_DTYPE_COUNT] = {
-    [LEAT_DTYPE_U8] = "u8",     [LEAT_DTYPE_I8] = "i8",       [LEAT_DTYPE_U16] = "u16",
-    [LEAT_DTYPE_I16] = "i16",   [LEAT_DTYPE_U32] = "u32",     [LEAT_DTYPE_I32] = "i32",
-    [LEAT_DTYPE_U64] = "u64",   [LEAT_DTYPE_I64] = "i64",     [LEAT_DTYPE_F16] = "f16",
-    [LEAT_DTYPE_BF16] = "bf16", [LEAT_DTYPE_F32] = "f32",     [LEAT_DTYPE_F64] = "f64",
-    [LEAT_DTYPE_BOOL] = "bool", [LEAT_DTYPE_BYTES] = "bytes",
-};
-static const uint8_t dtype_sizes[LEAT_DTYPE_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
-/* The names that NumPy and TensorFlow use. */
-static const struct {
-    const char *name;
-    int dtype;
-} dtype_aliases[] = {
-    {"uint8", LEAT_DTYPE_U8},     {"int8", LEAT_DTYPE_I8},       {"uint16", LEAT_DTYPE_U16},
-    {"int16", LEAT_DTYPE_I16},    {"uint32", LEAT_DTYPE_U32},    {"int32", LEAT_DTYPE_I32},
-    {"uint64", LEAT_DTYPE_U64},   {"int64", LEAT_DTYPE_I64},     {"float16", LEAT_DTYPE_F16},
-    {"half", LEAT_DTYPE_F16},     {"bfloat16", LEAT_DTYPE_BF16}, {"float32", LEAT_DTYPE_F32},
-    {"float", LEAT_DTYPE_F32},    {"float64", LEAT_DTYPE_F64},   {"double", LEAT_DTYPE_F64},
-    {"string", LEAT_DTYPE_BYTES},
-};
-
-const char *leat_dtype_name(int dtype) {
-    return dtype >= 0 && dtype < LEAT_DTYPE_COUNT ? dtype_names[dtype] : "?";
-}
-
-size_t leat_dtype_size(int dtype) {
-    return dtype >= 0 && dtype < LEAT_DTYPE_COUNT ? dtype_sizes[dtype] : 0;
-}
-
-const char *leat_stage_name(int stage) {
-    static const char *const names[LEAT_STAGE_COUNT] = {"none",   "read",      "parse",
-                                                        "decode", "transform", "store"};
-    return stage >= 0 && stage < LEAT_STAGE_COUNT ? names[stage] : "?";
-}
-
-int leat__dtype_find(const char *name, size_t n) {
-    for (int i = 0; i < LEAT_DTYPE_COUNT; i++)
-        if (strlen(dtype_names[i]) == n && memcmp(dtype_names[i], name, n) == 0) return i;
-    for (size_t i = 0; i < LEAT_COUNT(dtype_aliases); i++)
-        if (strlen(dtype_aliases[i].name) == n && memcmp(dtype_aliases[i].name, name, n) == 0)
-            return dtype_aliases[i].dtype;
-    return -1;
-}
-
 const leat__op *leat__op_find(const char *name) {
     const leat__op *op;
     for (size_t i = 0; (op = leat__op_at(i)) != NULL; i++)

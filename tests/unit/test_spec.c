@@ -5,6 +5,7 @@
 
 #include <locale.h>
 
+#include "base/dtype.h"
 #include "plan/spec.h"
 
 static void refuse(const char *text, int code, int column, const char *part) {
