@@ -12,6 +12,7 @@
 #ifndef LEAT_SAMPLE_FOLLOW_H
 #define LEAT_SAMPLE_FOLLOW_H
 
+#include "image/warp/polygon.h"
 #include "sample/draw.h"
 
 #define LEAT_TRAILS_MAX 4    /* pictures of a sample that something follows */
@@ -22,13 +23,6 @@
 typedef struct leat__tools leat__tools;
 typedef struct leat__step leat__step;
 typedef struct leat__where leat__where;
-
-typedef struct leat__move { /* from the picture before to the picture behind */
-    double m[9];
-    int height_before, width_before, height, width;
-    bool cuts; /* what lies outside behind it is lost            */
-    bool lost; /* nothing is left: it has no matrix              */
-} leat__move;
 
 #define LEAT_MOVE_NUMBERS 15 /* that a move is in a cache */
 
@@ -86,13 +80,5 @@ void leat__trail_pass(leat__tools *tools, const leat__step *step, const leat__pa
                       const leat__turns *turns, int height_before, int width_before);
 int leat__run_trail(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_follow(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
-
-/* ---------------------------------------------------------------------------------------- geometry */
-
-/* Takes a box of a picture (left, top, right, bottom) along n moves. False if nothing is left of it. *visible: the
- * share of it that is left. */
-bool leat__follow_box(const leat__move *move, int n, const double box[4], double out[4], double *visible);
-/* The same for a place. False if it is lost; out is where it would be, or (-1, -1) where there is no such place. */
-bool leat__follow_place(const leat__move *move, int n, const double place[2], double out[2]);
 
 #endif

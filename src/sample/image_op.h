@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "decode/decode.h"
+#include "image/pass/border.h"
 #include "image/pass/erase.h"
 #include "image/pass/pass.h"
 #include "order/bucket.h"
@@ -94,18 +95,6 @@ typedef struct leat__crop_plan {
     /* Which part of a picture of d->height x d->width; NULL = all of it. */
     int (*draw)(const leat__image_op *op, leat__drawing *d, leat__box *box, leat_error *err);
 } leat__crop_plan;
-
-typedef enum leat__pad_mode {
-    LEAT_PAD_CONSTANT,
-    LEAT_PAD_EDGE,      /* a a | a b c | c c */
-    LEAT_PAD_REFLECT,   /* c b | a b c | b a */
-    LEAT_PAD_SYMMETRIC, /* b a | a b c | c b */
-} leat__pad_mode;
-
-typedef struct leat__border {     /* of one sample                                   */
-    int top, bottom, left, right; /* below 0: so much is cut off                 */
-    float fill[4];                /* a channel, in the units of the picture                     */
-} leat__border;
 
 typedef struct leat__pad_plan {
     leat__image_op op;

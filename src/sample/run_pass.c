@@ -66,92 +66,17 @@ static bool decode_planes(leat__rows *rows, size_t *apart) {
     return true;
 }
 
-/* ---------------------------------------------------------------------------------- rows with a border */
-
-typedef struct bordered {
-    leat__rows *inner;
-    leat__border border;
-    leat__pad_mode mode;
-    uint8_t *row, *blank; /* one that is put together, and one of fill alone */
-} bordered;
-
-/* Where position i of an axis with n values lies inside of it. */
-static int fold(int i, int n, leat__pad_mode mode) {
-    if (mode == LEAT_PAD_EDGE || n == 1) return LEAT_CLAMP(i, 0, n - 1);
-    const int period = mode == LEAT_PAD_REFLECT ? 2 * n - 2 : 2 * n;
-    i = ((i % period) + period) % period;
-    return i < n ? i : mode == LEAT_PAD_REFLECT ? period - i : period - 1 - i;
-}
-
-static int bordered_row(leat__rows *rows, int y, const void **out, leat_error *err) {
-    const bordered *b = rows->user;
-    leat__rows *inner = b->inner;
-    const size_t pixel = (size_t)rows->channels * leat_dtype_size(rows->dtype);
-    const int from = y - b->border.top;
-    const bool outside = from < 0 || from >= inner->height;
-    if (outside && b->mode == LEAT_PAD_CONSTANT) {
-        *out = b->blank;
-        return 0;
-    }
-    const int taken = outside ? fold(from, inner->height, b->mode) : from;
-    const void *row;
-    if (inner->data) row = inner->data + (ptrdiff_t)taken * inner->stride;
-    else LEAT_TRY(inner->row(inner, taken, &row, err));
-    const int left = LEAT_MAX(b->border.left, 0), cut = LEAT_MAX(-b->border.left, 0);
-    const int shown = LEAT_MIN(inner->width - cut, rows->width - left);
-    if (shown > 0)
-        memcpy(b->row + (size_t)left * pixel, (const uint8_t *)row + (size_t)cut * pixel,
-               (size_t)shown * pixel);
-    if (b->mode != LEAT_PAD_CONSTANT)
-        for (int x = 0; x < rows->width; x++) {
-            const int place = x - b->border.left;
-            if (place >= 0 && place < inner->width) continue;
-            memcpy(b->row + (size_t)x * pixel,
-                   (const uint8_t *)row + (size_t)fold(place, inner->width, b->mode) * pixel, pixel);
-        }
-    *out = b->row;
-    return 0;
-}
-
-static void fill_row(uint8_t *row, const leat__rows *rows, const float fill[4]) {
-    const int n = rows->width * rows->channels;
-    for (int i = 0; i < n; i++) {
-        const int c = rows->channels <= 4 ? i % rows->channels : 0;
-        if (rows->dtype == LEAT_DTYPE_U8) row[i] = (uint8_t)LEAT_CLAMP(fill[c], 0.0f, 255.0f);
-        else if (rows->dtype == LEAT_DTYPE_U16)
-            ((uint16_t *)(void *)row)[i] = (uint16_t)LEAT_CLAMP(fill[c], 0.0f, 65535.0f);
-        else ((float *)(void *)row)[i] = fill[c];
-    }
-}
-
 static int add_border(leat__tools *tools, const leat__pad_plan *plan, const leat__draw_key *key,
-                      leat__rows *inner, bordered *b, leat__rows *outer, leat_error *err) {
+                      leat__rows *inner, leat__bordered *b, leat__rows *outer, leat_error *err) {
     leat__drawing d =
         leat__drawing_at(key, &plan->op, inner->height, inner->width, inner->channels, inner->dtype);
-    *b = (bordered){.inner = inner, .mode = plan->mode};
+    leat__border border = {0};
     LEAT_TRY(leat__draw_meet(key, &plan->op, inner->height, inner->width, err));
-    LEAT_TRY(plan->draw(&plan->op, &d, &b->border, err));
-    for (int c = 0; plan->op.mask && c < 4; c++) b->border.fill[c] = plan->op.mask_fill;
-    const leat__border *border = &b->border;
-    *outer = (leat__rows){.height = inner->height + border->top + border->bottom,
-                          .width = inner->width + border->left + border->right,
-                          .channels = inner->channels,
-                          .dtype = inner->dtype,
-                          .row = bordered_row,
-                          .user = b};
-    if (LEAT_MIN(outer->height, outer->width) < 1 || LEAT_MAX(outer->height, outer->width) > 65535)
-        return leat__fail(err, LEAT_ERR_SHAPE, "%s: %dx%d pixels do not become %dx%d (height x width)",
-                          plan->op.name, inner->height, inner->width, outer->height, outer->width);
-    const size_t step = LEAT_ALIGN_UP(
-        (size_t)outer->width * (size_t)outer->channels * leat_dtype_size(outer->dtype) + LEAT_ROW_PAD,
-        (size_t)LEAT_CACHE_LINE);
-    if (!leat__buf_reserve(&tools->bordered, 2 * step))
-        return leat__fail_memory(err, 2 * step, "rows of a picture");
-    b->row = tools->bordered.data;
-    b->blank = tools->bordered.data + step;
-    fill_row(b->blank, outer, border->fill);
-    memcpy(b->row, b->blank, step);
-    return 0;
+    LEAT_TRY(plan->draw(&plan->op, &d, &border, err));
+    for (int c = 0; plan->op.mask && c < 4; c++) border.fill[c] = plan->op.mask_fill;
+    const int rc = leat__border_rows(outer, b, inner, &border, plan->mode, &tools->bordered, err);
+    if (rc < 0) leat__error_prefix(err, "%s: ", plan->op.name);
+    return rc;
 }
 
 /* ---------------------------------------------------------------------------------------------- passes */
@@ -174,7 +99,7 @@ static int finish_pass(leat__tools *tools, const leat__step *step, const leat__w
     const leat__pass_plan *plan = step->as.pass;
     const leat__draw_key key = leat__run_draw_key(tools, at);
     leat__rows outer;
-    bordered border;
+    leat__bordered border;
     if (plan->pad.draw) {
         LEAT_TRY(add_border(tools, &plan->pad, &key, rows, &border, &outer, err));
         leat__trail_border(tools, step, rows->height, rows->width, &border.border);

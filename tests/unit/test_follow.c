@@ -28,34 +28,34 @@ static void test_upright(void **state) {
     double out[4], visible;
     const leat__move moves[] = {a_move(crop, 100, 100, 30, 40, true), a_move(border, 30, 40, 40, 50, true),
                                 a_move(half, 40, 50, 20, 25, false)};
-    assert_true(leat__follow_box(moves, 1, box, out, &visible));
+    assert_true(leat__move_box(moves, 1, box, out, &visible));
     same_box(out, 0, 10, 20, 30);
     assert_true(visible == 0.5);
     /* What was cut off does not come back with a border. */
-    assert_true(leat__follow_box(moves, 2, box, out, &visible));
+    assert_true(leat__move_box(moves, 2, box, out, &visible));
     same_box(out, 5, 15, 25, 35);
-    assert_true(leat__follow_box(moves, 3, box, out, &visible));
+    assert_true(leat__move_box(moves, 3, box, out, &visible));
     same_box(out, 2.5, 7.5, 12.5, 17.5);
     /* A box beyond the picture is cut to it first. */
-    assert_true(leat__follow_box(moves, 1, (double[4]){-50, -50, 500, 500}, out, &visible));
+    assert_true(leat__move_box(moves, 1, (double[4]){-50, -50, 500, 500}, out, &visible));
     same_box(out, 0, 0, 40, 30);
     /* Lost: beside the part, without area, no numbers. */
-    assert_false(leat__follow_box(moves, 1, (double[4]){0, 0, 30, 100}, out, &visible));
-    assert_false(leat__follow_box(moves, 1, (double[4]){40, 20, 40, 30}, out, &visible));
-    assert_false(leat__follow_box(moves, 1, (double[4]){40, 30, 50, 20}, out, &visible));
+    assert_false(leat__move_box(moves, 1, (double[4]){0, 0, 30, 100}, out, &visible));
+    assert_false(leat__move_box(moves, 1, (double[4]){40, 20, 40, 30}, out, &visible));
+    assert_false(leat__move_box(moves, 1, (double[4]){40, 30, 50, 20}, out, &visible));
     const double nan = (double)__builtin_nanf(""), inf = (double)__builtin_inff();
-    assert_false(leat__follow_box(moves, 3, (double[4]){nan, 0, 50, 50}, out, &visible));
-    assert_false(leat__follow_box(moves, 3, (double[4]){0, 0, inf, inf}, out, &visible));
+    assert_false(leat__move_box(moves, 3, (double[4]){nan, 0, 50, 50}, out, &visible));
+    assert_false(leat__move_box(moves, 3, (double[4]){0, 0, inf, inf}, out, &visible));
     leat__move nothing = moves[0];
     nothing.lost = true;
-    assert_false(leat__follow_box(&nothing, 1, box, out, &visible));
+    assert_false(leat__move_box(&nothing, 1, box, out, &visible));
     double place[2];
-    assert_false(leat__follow_place(&nothing, 1, box, place));
+    assert_false(leat__move_place(&nothing, 1, box, place));
     assert_true(place[0] == -1 && place[1] == -1);
-    assert_true(leat__follow_place(moves, 3, (double[2]){40, 30}, place));
+    assert_true(leat__move_place(moves, 3, (double[2]){40, 30}, place));
     assert_true(place[0] == 7.5 && place[1] == 12.5);
     assert_false(
-        leat__follow_place(moves, 3, (double[2]){20, 30}, place)); /* shown by the border, but cut off */
+        leat__move_place(moves, 3, (double[2]){20, 30}, place)); /* shown by the border, but cut off */
     assert_true(place[0] == -2.5);
 }
 
@@ -86,14 +86,14 @@ static void test_against_points(void **state) {
         int inside = 0;
         for (int k = 0; k <= GRID * GRID; k++) {
             const double p[2] = {x + w * (k % (GRID + 1)) / GRID, y + h * (k / (GRID + 1)) / GRID};
-            if (!leat__follow_place(moves, n, p, place)) continue;
+            if (!leat__move_place(moves, n, p, place)) continue;
             inside++;
             for (int axis = 0; axis < 2; axis++) {
                 low[axis] = LEAT_MIN(low[axis], place[axis]);
                 high[axis] = LEAT_MAX(high[axis], place[axis]);
             }
         }
-        const bool left = leat__follow_box(moves, n, box, out, &visible);
+        const bool left = leat__move_box(moves, n, box, out, &visible);
         if (!left) {
             assert_int_equal(inside, 0);
             continue;
@@ -116,13 +116,13 @@ static void test_horizon(void **state) {
     const double m[9] = {1, 0, 0, 0, 1, 0, -0.02, 0, 1}; /* at x = 50 */
     const leat__move move = a_move(m, 100, 100, 100, 100, true);
     double out[4], visible, place[2];
-    assert_true(leat__follow_box(&move, 1, (double[4]){10, 10, 90, 30}, out, &visible));
+    assert_true(leat__move_box(&move, 1, (double[4]){10, 10, 90, 30}, out, &visible));
     same_box(out, 12.5, 12.5, 100, 90); /* the ray of its lower edge leaves at the right: 30 at x = 33.3 */
     assert_true(visible > 0 && visible < 1);
-    assert_false(leat__follow_box(&move, 1, (double[4]){60, 10, 90, 30}, out, &visible));
-    assert_false(leat__follow_place(&move, 1, (double[2]){60, 10}, place));
+    assert_false(leat__move_box(&move, 1, (double[4]){60, 10, 90, 30}, out, &visible));
+    assert_false(leat__move_place(&move, 1, (double[2]){60, 10}, place));
     assert_true(place[0] == -1);
-    assert_true(leat__follow_place(&move, 1, (double[2]){25, 10}, place));
+    assert_true(leat__move_place(&move, 1, (double[2]){25, 10}, place));
     assert_true(place[0] == 50 && place[1] == 20);
 }
 
