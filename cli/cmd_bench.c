@@ -4,7 +4,6 @@
  * After a warm-up the consumer takes batches and throws them away. With --roofline the pipeline and the bare
  * loop take turns in short slices, because the machine they share is never equally fast for long: each slice
  * is compared with the one beside it, and medians are reported. */
-#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -19,7 +18,6 @@ typedef struct bench {
     cli_feed_options feed;
     double seconds;
     bool roofline, json;
-    bool stream; /* its length is not known: read by one thread */
     int rounds;
     double rate[ROUNDS_MAX], roof_rate[ROUNDS_MAX], ratios[ROUNDS_MAX];
     leat_roofline roof;
@@ -67,12 +65,6 @@ static void unsay(const bench *b) {
     if (!b->feed.quiet && !b->json && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
 }
 
-static int n_cores(void) {
-    cpu_set_t set;
-    const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n > 0 ? n : 1;
-}
-
 /* ------------------------------------------------------------------------------------------- slices */
 
 static int take_one(bench *b, uint64_t *samples) {
@@ -106,7 +98,6 @@ static int warm_up(bench *b) {
     const int64_t epoch = leat_pipeline_samples(b->on.pipeline);
     const double until = cli_now() + 1;
     uint64_t samples = 0;
-    b->stream = epoch < 0 && strncmp(b->on.text + strspn(b->on.text, " "), "tfrecord", 8) == 0;
     leat_stats stats = {0};
     /* A cache is measured when it has what it can keep, unless that takes too long. */
     while ((cli_now() < until || (stats.cache_misses > 0 && cli_now() < until + FILL_SECONDS)) &&
@@ -249,60 +240,11 @@ static void print_stages(const bench *b) {
 
 /* One sentence: what binds, and what to try. */
 static void print_advice(const bench *b) {
-    const int threads = b->last.n_threads, cores = n_cores();
-    const double idle = share(b->full_s, b->wall_s * threads), busy = b->wall_s * threads - b->full_s;
-    const double blocked = share(busy - b->cpu_s, busy), total = stages_total(b);
-    const char *source = b->on.text + strspn(b->on.text, " ");
-    int top = LEAT_STAGE_READ;
-    for (int i = LEAT_STAGE_READ; i < LEAT_STAGE_COUNT; i++)
-        if (b->stage_s[i] > b->stage_s[top]) top = i;
-    const int part = (int)(share(b->stage_s[top], total) * 100 + 0.5);
-    printf("\n%s", cli_bold(stdout));
-    if (idle > 0.3 && b->stream)
-        printf("Inflating the stream is the bottleneck: one thread does it and the workers wait.%s\n"
-               "Try files without compression: they are read in parallel and shuffled as a whole.",
-               cli_plain(stdout));
-    else if (idle > 0.3)
-        printf(
-            "Handing over batches is the bottleneck: the workers had nothing to do %.0f %% of the time.%s\n"
-            "Try a larger batch, or more slots (--slots).",
-            idle * 100, cli_plain(stdout));
-    else if (top == LEAT_STAGE_READ && strncmp(source, "synth", 5) == 0)
-        printf("Making up the pictures is the bottleneck: %d %% of the work.%s\n"
-               "Try your own data, or pictures made once: leat synth DIR writes them.",
-               part, cli_plain(stdout));
-    else if (top == LEAT_STAGE_READ && blocked > 0.3)
-        printf("Storage is the bottleneck: the workers waited for it %.0f %% of the time.%s\n"
-               "Try packing small files into TFRecords (leat pack), more threads (-t %d), or a faster disk.",
-               blocked * 100, cli_plain(stdout), threads * 2);
-    else if (threads > cores && blocked > 0.3)
-        printf("The cores are the bottleneck: %d threads share %d of them.%s\nTry -t %d.", threads, cores,
-               cli_plain(stdout), cores);
-    else if (top == LEAT_STAGE_DECODE)
-        printf("Decoding is the bottleneck: %d %% of the work.%s\nTry %s%s", part, cli_plain(stdout),
-               threads < cores ? "more threads, and " : "",
-               strncmp(source, "folder", 6) == 0
-                   ? "smaller pictures: leat pack SRC OUT --size 256x256 shrinks them once."
-                   : "raw pixels: leat pack SRC OUT --size 256x256 --raw leaves nothing to decode, for more "
-                     "bytes.");
-    else if (top == LEAT_STAGE_READ)
-        printf("Reading is the bottleneck: %d %% of the work.%s\nTry %s", part, cli_plain(stdout),
-               strncmp(source, "folder", 6) == 0 ? "packing the files into TFRecords (leat pack): opening a "
-                                                   "file costs more than reading a record."
-               : threads < cores                 ? "more threads."
-                                 : "smaller samples; the bytes and their checksums are what it costs.");
-    else if (top == LEAT_STAGE_PARSE)
-        printf("Parsing records is the bottleneck: %d %% of the work.%s\nTry %sfewer or larger features.",
-               part, cli_plain(stdout), threads < cores ? "more threads, or " : "");
-    else if (top == LEAT_STAGE_TRANSFORM)
-        printf("Transforming pixels is the bottleneck: %d %% of the work.%s\n"
-               "Try %sa smaller output, or u8 batches that the device turns into floats.",
-               part, cli_plain(stdout), threads < cores ? "more threads, " : "");
-    else
-        printf("Writing the batches is the bottleneck: %d %% of the work.%s\nTry a smaller type for the "
-               "largest field.",
-               part, cli_plain(stdout));
-    putchar('\n');
+    leat_stats spent = {.n_threads = b->last.n_threads, .full_s = b->full_s, .cpu_s = b->cpu_s};
+    leat_diagnosis found;
+    for (int i = 0; i < LEAT_STAGE_COUNT; i++) spent.stage_s[i] = b->stage_s[i];
+    if (leat_diagnose(&found, b->on.pipeline, &spent, b->wall_s, NULL) == 0)
+        printf("\n%s%s%s\n%s\n", cli_bold(stdout), found.sentence, cli_plain(stdout), found.remedy);
 }
 
 static void print_report(const bench *b) {

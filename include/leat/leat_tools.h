@@ -345,6 +345,34 @@ typedef struct leat_roofline {
 LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *feed,
                                    double seconds, leat_error *err);
 
+/* What binds a pipeline. */
+typedef enum leat_bottleneck {
+    LEAT_BOTTLENECK_NONE,
+    LEAT_BOTTLENECK_CONSUMER, /* batches are not taken as fast as they are made      */
+    LEAT_BOTTLENECK_STREAM,   /* inflating compressed files, which the workers wait for */
+    LEAT_BOTTLENECK_STORAGE,  /* the workers wait for files                          */
+    LEAT_BOTTLENECK_CORES,    /* there are more workers than cores                   */
+    LEAT_BOTTLENECK_READ,     /* a stage, and so are those below                     */
+    LEAT_BOTTLENECK_PARSE,
+    LEAT_BOTTLENECK_DECODE,
+    LEAT_BOTTLENECK_TRANSFORM,
+    LEAT_BOTTLENECK_STORE
+} leat_bottleneck;
+
+typedef struct leat_diagnosis {
+    int bottleneck;       /* LEAT_BOTTLENECK_*                                              */
+    int percent;          /* of the work if it is a stage, else of the workers' time        */
+    char sentence[160];   /* "Decoding is the bottleneck: 74 % of the work."                */
+    char remedy[200];     /* "Try smaller pictures: ..."                                    */
+    uint64_t reserved[8]; /* 0 */
+} leat_diagnosis;
+
+/* Why a pipeline is as fast as it is, and what to try. stats are counters of `seconds` of its run: what leat_pipeline_stats
+ * gave at the end less what it gave at the beginning (wall times, processor times and stages count); NULL = since it was
+ * opened. */
+LEAT_API int leat_diagnose(leat_diagnosis *out, const leat_pipeline *feed, const leat_stats *stats,
+                           double seconds, leat_error *err);
+
 #ifdef __cplusplus
 }
 #endif
