@@ -17,22 +17,30 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 typedef struct cli_verb {
     const char *name;
     const char *help;                  /* one line                                     */
-    const char *usage;                 /* the whole text of --help, with an example    */
+    const char *synopsis;              /* what follows the verb: "[OPTIONS] PATH..."   */
+    const char *about;                 /* paragraphs, with an empty line between them  */
+    const char *more;                  /* behind the options; NULL = nothing           */
+    const char *example;               /* lines as they are                            */
     int (*run)(int argc, char **argv); /* argv[0] is the verb                          */
 } cli_verb;
 
 extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index,
     cli_synth, cli_pack, cli_view, cli_compare, cli_split;
 
-/* opts.c: one table of options a verb, read with getopt_long. */
+/* opts.c: one table of options a verb, which parsing and --help are made of. */
 typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;
 typedef struct cli_opt { /* ends with a NULL name                        */
     const char *name;    /* "threads" for --threads                      */
     char letter;         /* 't' for -t, 0 if none                        */
     cli_opt_kind kind;
-    void *to;         /* bool *, int64_t *, double *, const char **, uint64_t * (bytes: 4GiB) */
-    int64_t min, max; /* of CLI_INT; both 0 = any                     */
+    void *to;             /* bool *, int64_t *, double *, const char **, uint64_t * (bytes: 4GiB) */
+    int64_t min, max;     /* of CLI_INT; both 0 = any                     */
+    const char *arg;      /* what stands for the value in --help; NULL = a flag */
+    const char *help;     /* what it does; a new line where it has one    */
+    const char *fallback; /* what holds without it; NULL = nothing to say */
 } cli_opt;
+/* Other words for the help of an option, where a verb means something of its own by one that several have. */
+void cli_opt_help(cli_opt *opts, const char *name, const char *help, const char *fallback);
 /* Reads options; *argc and *argv are left with the other words. Returns CLI_OK, or CLI_USAGE after a message, or -1
  * after printing the help. */
 int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv);

@@ -316,11 +316,18 @@ static void print_json(const bench *b) {
 static int run(int argc, char **argv) {
     bench b = {.seconds = 5};
     cli_opt opts[CLI_FEED_OPTIONS + 4] = {
-        {"seconds", 0, CLI_NUMBER, &b.seconds, 0, 0},
-        {"roofline", 'r', CLI_FLAG, &b.roofline, 0, 0},
-        {"json", 0, CLI_FLAG, &b.json, 0, 0},
+        {"seconds", 0, CLI_NUMBER, &b.seconds, 0, 0, "N",
+         "how long to measure, after a warm-up of at most a second", "5"},
+        {"roofline", 'r', CLI_FLAG, &b.roofline, 0, 0, NULL,
+         "also measure a ceiling on the same data, with the same threads, in turns with the pipeline: for "
+         "images, bare libjpeg-turbo decoding them in full from memory; for everything else, memcpy of the "
+         "output; with a cache, memcpy of its samples, gathered in no order",
+         NULL},
+        {"json", 0, CLI_FLAG, &b.json, 0, 0, NULL, "print one JSON object", NULL},
     };
     cli_feed_table(&b.feed, opts, 3);
+    cli_opt_help(opts, "epochs", "measure at most N epochs", "without end");
+    cli_opt_help(opts, "quiet", "no progress", NULL);
     int rc = cli_options(&cli_bench, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&b.on, "bench", argc, argv);
@@ -345,34 +352,9 @@ static int run(int argc, char **argv) {
 const cli_verb cli_bench = {
     .name = "bench",
     .help = "Measure a pipeline: images per second, where the time goes, what to try.",
-    .usage =
-        "Usage: leat bench [OPTIONS] \"PIPELINE\"\n"
-        "\n"
-        "Runs the pipeline without end, throws the batches away, and says how fast it was and where the\n"
-        "time went.\n"
-        "\n"
-        "      --seconds N      how long to measure, after a warm-up of at most a second (default 5)\n"
-        "  -r, --roofline       also measure a ceiling on the same data, with the same threads, in turns\n"
-        "                       with the pipeline: for images, bare libjpeg-turbo decoding them in full\n"
-        "                       from memory; for everything else, memcpy of the output; with a cache,\n"
-        "                       memcpy of its samples, gathered in no order\n"
-        "      --json           print one JSON object\n"
-        "  -t, --threads N      workers (default: all cores this process may use)\n"
-        "  -m, --memory SIZE    byte budget, such as 2GiB (default: a quarter of what is available)\n"
-        "      --slots N        batches in memory at once (default: automatic)\n"
-        "      --no-tune        keep that number fixed\n"
-        "  -s, --seed N         of everything random (default 0)\n"
-        "      --on-error WORD  a bad sample: raise (default) stops, skip leaves it out, replace\n"
-        "                       takes another\n"
-        "      --max-bad N      more bad samples than N in an epoch are an error all the same\n"
-        "      --rank I/N       the part of every batch that process I of N has; auto: as the environment "
-        "of\n"
-        "                       torchrun, mpirun, srun, TF_CONFIG or JAX says\n"
-        "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
-        "      --no-side-files  neither read nor write indexes\n"
-        "  -q, --quiet          no progress\n"
-        "\n"
-        "Example:\n"
-        "  leat bench \"folder photos/train | decode | resize 224 224 | batch 64\" --roofline\n",
+    .synopsis = "[OPTIONS] \"PIPELINE\"",
+    .about = "Runs the pipeline without end, throws the batches away, and says how fast it was and where the "
+             "time went.",
+    .example = "  leat bench \"folder photos/train | decode | resize 224 224 | batch 64\" --roofline",
     .run = run,
 };

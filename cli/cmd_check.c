@@ -99,10 +99,12 @@ static int run(int argc, char **argv) {
     bool json = false, null = false;
     cli_tool_options tool = {0};
     cli_opt opts[CLI_TOOL_OPTIONS + 3] = {
-        {"json", 0, CLI_FLAG, &json, 0, 0},
-        {"null", '0', CLI_FLAG, &null, 0, 0},
+        {"json", 0, CLI_FLAG, &json, 0, 0, NULL, "one JSON object: counts, and a list of the bad ones", NULL},
+        {"null", '0', CLI_FLAG, &null, 0, 0, NULL,
+         "only the paths of bad files, each ended by a 0 byte, for xargs -0", NULL},
     };
     cli_tool_table(&tool, opts, 2);
+    cli_opt_help(opts, "quiet", "only the paths of bad files, one a line", NULL);
     const int rc = cli_options(&cli_check, opts, &argc, &argv);
     if (rc) return rc < 0 ? CLI_OK : rc;
     if (argc < 1) return cli_fail("check", CLI_USAGE, "which path? 'leat check --help' shows an example");
@@ -116,23 +118,12 @@ static int run(int argc, char **argv) {
 const cli_verb cli_check = {
     .name = "check",
     .help = "Check every checksum, decode every image, and name what is bad.",
-    .usage =
-        "Usage: leat check [OPTIONS] PATH...\n\n"
-        "Reads everything below the paths (folders of images, TFRecord files, patterns in quotes, "
-        "lists (.csv),\n"
-        "images), checks every checksum and decodes every image, those inside of records too. Each bad "
-        "one is a\n"
-        "line: path, stage, reason. The exit code is 1 if anything is bad. Files of a folder whose names "
-        "do not end\n"
-        "as an image's are ignored.\n\n"
-        "  -q, --quiet          only the paths of bad files, one a line\n"
-        "  -0, --null           the same, each ended by a 0 byte, for xargs -0\n"
-        "      --json           one JSON object: counts, and a list of the bad ones\n"
-        "  -t, --threads N      default: all cores\n"
-        "      --cache-dir DIR  where indexes are kept\n"
-        "      --no-side-files  neither read nor write indexes\n\n"
-        "Example:\n"
-        "  leat check photos/train 'data/*.tfrecord'\n"
-        "  leat check --null photos/train | xargs -0 mv -t bad/\n",
+    .synopsis = "[OPTIONS] PATH...",
+    .about = "Reads everything below the paths (folders of images, TFRecord files, patterns in quotes, lists "
+             "(.csv), images), checks every checksum and decodes every image, those inside of records too. "
+             "Each bad one is a line: path, stage, reason. The exit code is 1 if anything is bad. Files of a "
+             "folder whose names do not end as an image's are ignored.",
+    .example =
+        "  leat check photos/train 'data/*.tfrecord'\n  leat check --null photos/train | xargs -0 mv -t bad/",
     .run = run,
 };

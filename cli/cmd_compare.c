@@ -61,11 +61,13 @@ static int run(int argc, char **argv) {
     int64_t batches = 0;
     double max = 0;
     cli_opt opts[CLI_FEED_OPTIONS + 4] = {
-        {"batches", 'n', CLI_INT, &batches, 0, INT64_MAX},
-        {"max", 0, CLI_NUMBER, &max, 0, 0},
-        {"field", 'f', CLI_TEXT, &compare.field, 0, 0},
+        {"batches", 'n', CLI_INT, &batches, 0, INT64_MAX, "N", "compare the first N batches only", NULL},
+        {"max", 0, CLI_NUMBER, &max, 0, 0, "X", "differences up to X are near enough",
+         "0, every value must be equal"},
+        {"field", 'f', CLI_TEXT, &compare.field, 0, 0, "NAME", "compare this field only", NULL},
     };
     cli_feed_table(&feed, opts, 3);
+    cli_opt_help(opts, "quiet", "no messages but errors and the result", NULL);
     int rc = cli_options(&cli_compare, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     if (argc != 2)
@@ -97,29 +99,13 @@ static int run(int argc, char **argv) {
 const cli_verb cli_compare = {
     .name = "compare",
     .help = "How far apart two pipelines are, or a pipeline and a folder of .npy files.",
-    .usage =
-        "Usage: leat compare [OPTIONS] A B\n"
-        "\n"
-        "A and B are each a pipeline or a folder of files NNNNNN_field.npy, as 'leat run --sink npy:DIR' "
-        "writes\n"
-        "them. Compares them batch by batch: how many values of each field differ, by how much, and where "
-        "the\n"
-        "largest difference is. Shapes must be equal; types may differ.\n"
-        "\n"
-        "      --max X          differences up to X are near enough (default 0: every value must be equal)\n"
-        "  -n, --batches N      compare the first N batches only\n"
-        "  -f, --field NAME     compare this field only\n"
-        "  -e, --epochs N       of pipelines (default 1)\n"
-        "  -s, --seed N         of pipelines (default 0)\n"
-        "  -t, --threads N      workers of each pipeline (default: all cores this process may use)\n"
-        "  -m, --memory SIZE    byte budget of each pipeline\n"
-        "  -q, --quiet          no messages but errors and the result\n"
-        "\n"
-        "Exit codes: 0 equal or near enough, 1 different or an error, 2 wrong command line.\n"
-        "\n"
-        "Example:\n"
-        "  leat compare \"folder photos | decode | resize 64 64 | batch 8\" \\\n"
-        "               \"folder photos | decode | resize 64 64 method=area | batch 8\"\n"
-        "  leat compare \"synth | random_flip_left_right | batch 32\" made_elsewhere --max 0.001\n",
+    .synopsis = "[OPTIONS] A B",
+    .about = "A and B are each a pipeline or a folder of files NNNNNN_field.npy, as 'leat run --sink "
+             "npy:DIR' writes them. Compares them batch by batch: how many values of each field differ, by "
+             "how much, and where the largest difference is. Shapes must be equal; types may differ.",
+    .more = "Exit codes: 0 equal or near enough, 1 different or an error, 2 wrong command line.",
+    .example = "  leat compare \"folder photos | decode | resize 64 64 | batch 8\" \\\n               "
+               "\"folder photos | decode | resize 64 64 method=area | batch 8\"\n  leat compare \"synth | "
+               "random_flip_left_right | batch 32\" made_elsewhere --max 0.001",
     .run = run,
 };

@@ -22,9 +22,13 @@ static int run(int argc, char **argv) {
     int64_t threads = 0;
     const char *cache_dir = NULL;
     const cli_opt opts[] = {
-        {"beside", 'b', CLI_FLAG, &beside, 0, 0},    {"checkpoints", 'c', CLI_FLAG, &checkpoints, 0, 0},
-        {"threads", 't', CLI_INT, &threads, 0, 256}, {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0},      {0},
+        {"beside", 'b', CLI_FLAG, &beside, 0, 0, NULL,
+         "keep it beside the data, as .NAME.leatidx, and not in the cache directory", NULL},
+        {"checkpoints", 'c', CLI_FLAG, &checkpoints, 0, 0, NULL, "of JPEGs, too", NULL},
+        {"threads", 't', CLI_INT, &threads, 0, 256, "N", "workers", "all cores this process may use"},
+        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0, "DIR", "where indexes are kept", "~/.cache/leat"},
+        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0, NULL, "print nothing", NULL},
+        {0},
     };
     const int rc = cli_options(&cli_index, opts, &argc, &argv);
     if (rc) return rc < 0 ? CLI_OK : rc;
@@ -57,26 +61,14 @@ static int run(int argc, char **argv) {
 const cli_verb cli_index = {
     .name = "index",
     .help = "Make the index of a folder or of TFRecord files anew, and keep it.",
-    .usage =
-        "Usage: leat index [OPTIONS] PATH...\n\n"
+    .synopsis = "[OPTIONS] PATH...",
+    .about =
         "An index lets a run begin at once: of a folder it holds the names and sizes of the images, of a "
-        "TFRecord\n"
-        "file where each record begins. leat makes one when it is missing or when the data has changed; this "
-        "makes\n"
-        "it anew, ahead of time, or beside the data, where everyone who reads the data finds it.\n\n"
-        "With --checkpoints every JPEG is gone through as well, and where its rows begin in the bit stream "
-        "is kept. "
-        "Crops\n"
-        "that are drawn before decoding begin there, and take less time. Without it a run notes what it "
-        "reads, and "
-        "only\n"
-        "its later epochs and later runs are faster.\n\n"
-        "  -c, --checkpoints    of JPEGs, too\n"
-        "  -b, --beside         keep it beside the data, as .NAME.leatidx, and not in the cache directory\n"
-        "      --cache-dir DIR  where indexes are kept; default ~/.cache/leat\n"
-        "  -t, --threads N      default: all cores\n"
-        "  -q, --quiet          print nothing\n\n"
-        "Example:\n"
-        "  leat index photos/train 'data/train-*.tfrecord'\n",
+        "TFRecord file where each record begins. leat makes one when it is missing or when the data has "
+        "changed; this makes it anew, ahead of time, or beside the data, where everyone who reads the data "
+        "finds it.\n\nWith --checkpoints every JPEG is gone through as well, and where its rows begin in the "
+        "bit stream is kept. Crops that are drawn before decoding begin there, and take less time. Without "
+        "it a run notes what it reads, and only its later epochs and later runs are faster.",
+    .example = "  leat index photos/train 'data/train-*.tfrecord'",
     .run = run,
 };

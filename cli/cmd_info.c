@@ -173,9 +173,10 @@ static int run(int argc, char **argv) {
     int64_t look_at = 0;
     cli_tool_options tool = {0};
     cli_opt opts[CLI_TOOL_OPTIONS + 4] = {
-        {"all", 'a', CLI_FLAG, &all, 0, 0},
-        {"look-at", 0, CLI_INT, &look_at, -1, INT64_MAX},
-        {"json", 0, CLI_FLAG, &json, 0, 0},
+        {"all", 'a', CLI_FLAG, &all, 0, 0, NULL, "all classes, not only the 20 largest", NULL},
+        {"look-at", 0, CLI_INT, &look_at, -1, INT64_MAX, "N",
+         "open N samples for pixels, formats and keys; -1 opens all", "1000"},
+        {"json", 0, CLI_FLAG, &json, 0, 0, NULL, "one JSON object", NULL},
     };
     cli_tool_table(&tool, opts, 3);
     const int rc = cli_options(&cli_info, opts, &argc, &argv);
@@ -203,22 +204,10 @@ static int run(int argc, char **argv) {
 const cli_verb cli_info = {
     .name = "info",
     .help = "Say what a folder, a TFRecord file or an image is: counts, classes, sizes, formats.",
-    .usage =
-        "Usage: leat info [OPTIONS] PATH\n\n"
-        "Says what PATH is: a folder of images, a TFRecord file, a pattern in quotes, a list of images "
-        "(.csv), an\n"
-        "image. Counts and classes are exact; pixels, formats and keys are those of 1000 samples, spread "
-        "evenly,\n"
-        "unless you ask for more.\n\n"
-        "  -a, --all            all classes, not only the 20 largest\n"
-        "      --look-at N      open N samples for pixels, formats and keys; -1 opens all\n"
-        "      --json           one JSON object\n"
-        "  -t, --threads N      default: all cores\n"
-        "      --cache-dir DIR  where indexes are kept\n"
-        "      --no-side-files  neither read nor write indexes\n"
-        "  -q, --quiet          no progress\n\n"
-        "Example:\n"
-        "  leat info photos/train\n"
-        "  leat info 'data/train-*.tfrecord'\n",
+    .synopsis = "[OPTIONS] PATH",
+    .about = "Says what PATH is: a folder of images, a TFRecord file, a pattern in quotes, a list of images "
+             "(.csv), an image. Counts and classes are exact; pixels, formats and keys are those of 1000 "
+             "samples, spread evenly, unless you ask for more.",
+    .example = "  leat info photos/train\n  leat info 'data/train-*.tfrecord'",
     .run = run,
 };

@@ -147,7 +147,9 @@ static void json_op(const leat_op_info *op) {
 
 static int run(int argc, char **argv) {
     bool json = false;
-    const cli_opt opts[] = {{"json", 0, CLI_FLAG, &json, 0, 0}, {0}};
+    const cli_opt opts[] = {
+        {"json", 0, CLI_FLAG, &json, 0, 0, NULL, "an array of objects with everything that is known", NULL},
+        {0}};
     const int rc = cli_options(&cli_ops, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     if (argc > 1) return cli_fail("ops", CLI_USAGE, "one name at a time: 'leat ops %s'", argv[0]);
@@ -180,13 +182,8 @@ static int run(int argc, char **argv) {
 const cli_verb cli_ops = {
     .name = "ops",
     .help = "List the operations a pipeline can have, with arguments and defaults.",
-    .usage = "Usage: leat ops [--json] [NAME]\n"
-             "\n"
-             "Lists all operations with arguments, defaults and one sentence; with NAME explains one.\n"
-             "\n"
-             "      --json           an array of objects with everything that is known\n"
-             "\n"
-             "Example:\n"
-             "  leat ops resize\n",
+    .synopsis = "[OPTIONS] [NAME]",
+    .about = "Lists all operations with arguments, defaults and one sentence; with NAME explains one.",
+    .example = "  leat ops resize",
     .run = run,
 };

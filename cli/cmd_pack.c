@@ -73,20 +73,28 @@ static int run(int argc, char **argv) {
     bool raw = false, shuffle = false, force = false;
     cli_tool_options tool = {0};
     cli_opt opts[CLI_TOOL_OPTIONS + 13] = {
-        {"size", 0, CLI_TEXT, &size, 0, 0},
-        {"raw", 0, CLI_FLAG, &raw, 0, 0},
-        {"quality", 0, CLI_INT, &quality, 1, 100},
-        {"shards", 0, CLI_INT, &shards, 1, 99999},
-        {"shard-mb", 0, CLI_INT, &shard_mb, 1, 1000000},
-        {"prefix", 0, CLI_TEXT, &pack->prefix, 0, 0},
-        {"image-key", 0, CLI_TEXT, &pack->image_key, 0, 0},
-        {"label-key", 0, CLI_TEXT, &pack->label_key, 0, 0},
-        {"shuffle", 0, CLI_FLAG, &shuffle, 0, 0},
-        {"seed", 's', CLI_INT, &seed, 0, 0},
-        {"on-error", 0, CLI_TEXT, &on_error, 0, 0},
-        {"force", 0, CLI_FLAG, &force, 0, 0},
+        {"size", 0, CLI_TEXT, &size, 0, 0, "HxW or N",
+         "decode and resize, as Pillow does (bilinear, antialiased); without it files are stored as they are",
+         NULL},
+        {"raw", 0, CLI_FLAG, &raw, 0, 0, NULL,
+         "store u8 pixels and the features height, width, channels (with --size)", NULL},
+        {"quality", 0, CLI_INT, &quality, 1, 100, "Q",
+         "of resized JPEGs; from 95 on colour at full resolution", "95"},
+        {"shards", 0, CLI_INT, &shards, 1, 99999, "N", "how many shards", NULL},
+        {"shard-mb", 0, CLI_INT, &shard_mb, 1, 1000000, "MB", "or how large", "128, smaller for small sets"},
+        {"prefix", 0, CLI_TEXT, &pack->prefix, 0, 0, "WORD", "how names of shards begin", "data"},
+        {"image-key", 0, CLI_TEXT, &pack->image_key, 0, 0, "KEY", "name of the feature", "image"},
+        {"label-key", 0, CLI_TEXT, &pack->label_key, 0, 0, "KEY", "name of the feature", "label"},
+        {"shuffle", 0, CLI_FLAG, &shuffle, 0, 0, NULL,
+         "in a shuffled order, so that every shard is a fair part of the set", NULL},
+        {"seed", 's', CLI_INT, &seed, 0, 0, "N", "another shuffled order", "0"},
+        {"on-error", 0, CLI_TEXT, &on_error, 0, 0, "WORD",
+         "raise: stop at an image that cannot be used; skip: leave it out and count it", "raise"},
+        {"force", 0, CLI_FLAG, &force, 0, 0, NULL,
+         "remove another pack of that prefix in OUT, and begin anew", NULL},
     };
     cli_tool_table(&tool, opts, 12);
+    cli_opt_help(opts, "quiet", "no progress, no report", NULL);
     const int rc = cli_options(&cli_pack, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     if (argc != 2)
@@ -135,34 +143,11 @@ static int run(int argc, char **argv) {
 const cli_verb cli_pack = {
     .name = "pack",
     .help = "Pack a folder of images into TFRecord shards that any framework reads.",
-    .usage =
-        "Usage: leat pack [OPTIONS] SRC OUT\n"
-        "\n"
-        "Writes the images below SRC as tf.train.Examples with the features image (bytes) and label\n"
-        "(int64, the number of the sub-folder in sorted order) to OUT/data-00000-of-00016.tfrecord and so\n"
-        "on. Shards appear whole. When it was interrupted, in whatever way, the same command goes on with\n"
-        "the missing shards and gives the same bytes.\n"
-        "\n"
-        "      --size HxW or N  decode and resize, as Pillow does (bilinear, antialiased); without it files\n"
-        "                       are stored as they are\n"
-        "      --raw            store u8 pixels and the features height, width, channels (with --size)\n"
-        "      --quality Q      of resized JPEGs (default 95; from 95 on colour at full resolution)\n"
-        "      --shards N       how many shards\n"
-        "      --shard-mb MB    or how large (default 128, smaller for small sets)\n"
-        "      --prefix WORD    how names of shards begin (default data)\n"
-        "      --image-key KEY  name of the feature (default image)\n"
-        "      --label-key KEY  name of the feature (default label)\n"
-        "      --shuffle        in a shuffled order, so that every shard is a fair part of the set\n"
-        "  -s, --seed N         another shuffled order (default 0)\n"
-        "      --on-error WORD  raise: stop at an image that cannot be used (default); skip: leave it out\n"
-        "                       and count it\n"
-        "  -t, --threads N      (default: all cores this process may use)\n"
-        "      --cache-dir DIR  where the index of SRC is kept (default: the user's cache directory)\n"
-        "      --no-side-files  neither read nor write indexes\n"
-        "      --force          remove another pack of that prefix in OUT, and begin anew\n"
-        "  -q, --quiet          no progress, no report\n"
-        "\n"
-        "Example:\n"
-        "  leat pack photos/train packed --size 256x256 --shuffle\n",
+    .synopsis = "[OPTIONS] SRC OUT",
+    .about = "Writes the images below SRC as tf.train.Examples with the features image (bytes) and label "
+             "(int64, the number of the sub-folder in sorted order) to OUT/data-00000-of-00016.tfrecord and "
+             "so on. Shards appear whole. When it was interrupted, in whatever way, the same command goes on "
+             "with the missing shards and gives the same bytes.",
+    .example = "  leat pack photos/train packed --size 256x256 --shuffle",
     .run = run,
 };

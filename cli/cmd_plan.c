@@ -42,25 +42,11 @@ static int run(int argc, char **argv) {
 const cli_verb cli_plan = {
     .name = "plan",
     .help = "Show what a pipeline will do: steps, what was fused, shapes, memory.",
-    .usage =
-        "Usage: leat plan [OPTIONS] \"PIPELINE\"\n"
-        "\n"
-        "Opens the pipeline and prints what would run, without running it: the source, the order, every\n"
-        "step and what was fused into it, the fields of a sample, the batch, memory, threads and the seed.\n"
-        "\n"
-        "  -t, --threads N      workers (default: all cores this process may use)\n"
-        "  -m, --memory SIZE    byte budget, such as 2GiB (default: a quarter of what is available)\n"
-        "      --slots N        batches in memory at once (default: automatic)\n"
-        "  -s, --seed N         of everything random (default 0)\n"
-        "      --on-error WORD  raise, skip or replace\n"
-        "      --max-bad N      more bad samples than N in an epoch are an error all the same\n"
-        "      --rank I/N       the part of every batch that process I of N has; auto: as the environment "
-        "of\n"
-        "                       torchrun, mpirun, srun, TF_CONFIG or JAX says\n"
-        "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
-        "      --no-side-files  neither read nor write indexes\n"
-        "\n"
-        "Example:\n"
-        "  leat plan \"folder photos/train | decode | resize 224 224 | normalize imagenet | batch 64\"\n",
+    .synopsis = "[OPTIONS] \"PIPELINE\"",
+    .about =
+        "Opens the pipeline and prints what would run, without running it: the source, the order, every step "
+        "and what was fused into it, the fields of a sample, the batch, memory, threads and the seed.",
+    .example =
+        "  leat plan \"folder photos/train | decode | resize 224 224 | normalize imagenet | batch 64\"",
     .run = run,
 };

@@ -210,11 +210,23 @@ static int run_all(running *r) {
 static int run(int argc, char **argv) {
     running r = {.sink_word = "null", .left = -1};
     cli_opt opts[CLI_FEED_OPTIONS + 6] = {
-        {"batches", 'n', CLI_INT, &r.batches, 0, INT64_MAX},
-        {"sink", 0, CLI_TEXT, &r.sink_word, 0, 0},
-        {"state", 0, CLI_TEXT, &r.state, 0, 0},
-        {"sample", 0, CLI_TEXT, &r.one, 0, 0},
-        {"params", 0, CLI_FLAG, &r.params, 0, 0},
+        {"batches", 'n', CLI_INT, &r.batches, 0, INT64_MAX, "N", "stop after N batches", NULL},
+        {"sink", 0, CLI_TEXT, &r.sink_word, 0, 0, "SINK",
+         "null     throws batches away\ndigest   prints one digest over every byte of every batch, in "
+         "order\nsamples  prints 'EPOCH:POSITION number digest' for each sample\nids      prints 'epoch "
+         "step: number number ...' for each batch\nnpy:DIR  writes DIR/NNNNNN_field.npy, and _offsets.npy "
+         "for ragged fields",
+         "null"},
+        {"state", 0, CLI_TEXT, &r.state, 0, 0, "FILE",
+         "go on from FILE if it exists; the position is written to it at the end and on Ctrl-C", NULL},
+        {"sample", 0, CLI_TEXT, &r.one, 0, 0, "E:P",
+         "only the sample at position P of epoch E, as a batch of one, with the bytes that it has in its "
+         "batch",
+         NULL},
+        {"params", 0, CLI_FLAG, &r.params, 0, 0, NULL,
+         "print a line for each sample: EPOCH:POSITION, batch, place, sample number, file or record, and "
+         "what every random operation drew for it",
+         NULL},
     };
     cli_feed_table(&r.feed, opts, 5);
     int rc = cli_options(&cli_run, opts, &argc, &argv);
@@ -231,48 +243,11 @@ static int run(int argc, char **argv) {
 const cli_verb cli_run = {
     .name = "run",
     .help = "Feed a pipeline to a sink: nothing, digests, the sample numbers, or .npy files.",
-    .usage =
-        "Usage: leat run [OPTIONS] \"PIPELINE\"\n"
-        "\n"
-        "Runs the pipeline and hands every batch to a sink.\n"
-        "\n"
-        "  -e, --epochs N       how often the data is gone through; -1: without end (default 1)\n"
-        "  -n, --batches N      stop after N batches\n"
-        "      --sink SINK      null     throws batches away (default)\n"
-        "                       digest   prints one digest over every byte of every batch, in order\n"
-        "                       samples  prints 'EPOCH:POSITION number digest' for each sample\n"
-        "                       ids      prints 'epoch step: number number ...' for each batch\n"
-        "                       npy:DIR  writes DIR/NNNNNN_field.npy, and _offsets.npy for ragged fields\n"
-        "      --params         print a line for each sample: EPOCH:POSITION, batch, place, sample number, "
-        "file or\n"
-        "                       record, and what every random operation drew for it\n"
-        "      --sample E:P     only the sample at position P of epoch E, as a batch of one, with the bytes "
-        "that it\n"
-        "                       has in its batch\n"
-        "      --state FILE     go on from FILE if it exists; the position is written to it at the end\n"
-        "                       and on Ctrl-C\n"
-        "      --on-error WORD  a bad sample: raise (default) stops, skip leaves it out, replace\n"
-        "                       takes another\n"
-        "      --max-bad N      more bad samples than N in an epoch are an error all the same\n"
-        "      --rank I/N       the part of every batch that process I of N has; auto: as the environment "
-        "of\n"
-        "                       torchrun, mpirun, srun, TF_CONFIG or JAX says\n"
-        "  -t, --threads N      workers (default: all cores this process may use)\n"
-        "  -s, --seed N         of everything random (default 0)\n"
-        "  -m, --memory SIZE    byte budget, such as 2GiB (default: a quarter of what is available)\n"
-        "      --slots N        batches in memory at once (default: automatic)\n"
-        "      --no-tune        keep that number fixed\n"
-        "      --synchronous    no threads: everything in the caller, for debugging\n"
-        "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
-        "      --no-side-files  neither read nor write indexes\n"
-        "  -q, --quiet          errors and bad samples only\n"
-        "\n"
-        "Exit codes: 0 good, 1 an error was raised, 2 wrong command line, 130 stopped by Ctrl-C.\n"
-        "\n"
-        "Example:\n"
-        "  leat run \"synth 100 | random_flip_left_right | batch 8\" --params --batches 1\n"
-        "  leat run \"synth 100 | random_flip_left_right | batch 8\" --sample 0:35 --sink npy:one\n"
-        "  leat run \"folder photos/train | shuffle seed=7 | decode | resize 224 224 | batch 64\" --sink "
-        "digest\n",
+    .synopsis = "[OPTIONS] \"PIPELINE\"",
+    .about = "Runs the pipeline and hands every batch to a sink.",
+    .more = "Exit codes: 0 good, 1 an error was raised, 2 wrong command line, 130 stopped by Ctrl-C.",
+    .example = "  leat run \"synth 100 | random_flip_left_right | batch 8\" --params --batches 1\n  leat run "
+               "\"synth 100 | random_flip_left_right | batch 8\" --sample 0:35 --sink npy:one\n  leat run "
+               "\"folder photos/train | shuffle seed=7 | decode | resize 224 224 | batch 64\" --sink digest",
     .run = run,
 };

@@ -17,11 +17,11 @@ static int run(int argc, char **argv) {
     int64_t records = 5, skip = 0;
     const char *cache_dir = NULL;
     const cli_opt opts[] = {
-        {"records", 'n', CLI_INT, &records, -1, INT64_MAX},
-        {"skip", 0, CLI_INT, &skip, 0, INT64_MAX},
-        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0},
-        {"no-side-files", 0, CLI_FLAG, &no_side_files, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0},
+        {"records", 'n', CLI_INT, &records, -1, INT64_MAX, "N", "how many; -1 shows all", "5"},
+        {"skip", 0, CLI_INT, &skip, 0, INT64_MAX, "K", "begin with record K, counted from 0", NULL},
+        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0, "DIR", "where indexes are kept", NULL},
+        {"no-side-files", 0, CLI_FLAG, &no_side_files, 0, 0, NULL, "neither read nor write indexes", NULL},
+        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0, NULL, "no progress", NULL},
         {0},
     };
     const int rc = cli_options(&cli_show, opts, &argc, &argv);
@@ -50,18 +50,10 @@ static int run(int argc, char **argv) {
 const cli_verb cli_show = {
     .name = "show",
     .help = "Print the records of a TFRecord file: keys, kinds, counts, values.",
-    .usage = "Usage: leat show [OPTIONS] FILE\n\n"
-             "Prints records of a TFRecord file, GZIP and ZLIB ones too: of each tf.train.Example the keys, "
-             "their kinds,\n"
-             "the number of values and the first of them. Damaged records are named, and showing goes on; "
-             "then the exit\n"
-             "code is 1.\n\n"
-             "  -n, --records N      how many, default 5; -1 shows all\n"
-             "      --skip K         begin with record K, counted from 0\n"
-             "      --cache-dir DIR  where indexes are kept\n"
-             "      --no-side-files  neither read nor write indexes\n"
-             "  -q, --quiet          no progress\n\n"
-             "Example:\n"
-             "  leat show --records 3 data/train-00000-of-00004.tfrecord\n",
+    .synopsis = "[OPTIONS] FILE",
+    .about = "Prints records of a TFRecord file, GZIP and ZLIB ones too: of each tf.train.Example the keys, "
+             "their kinds, the number of values and the first of them. Damaged records are named, and "
+             "showing goes on; then the exit code is 1.",
+    .example = "  leat show --records 3 data/train-00000-of-00004.tfrecord",
     .run = run,
 };

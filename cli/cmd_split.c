@@ -120,16 +120,22 @@ static int run(int argc, char **argv) {
     leat_split_config config = {0};
     cli_tool_options tool = {0};
     cli_opt opts[CLI_TOOL_OPTIONS + 11] = {
-        {"fractions", 'f', CLI_TEXT, &config.fractions, 0, 0},
-        {"by", 'b', CLI_TEXT, &config.by, 0, 0},
-        {"group", 'g', CLI_TEXT, &config.group, 0, 0},
-        {"stratify", 0, CLI_FLAG, &stratify, 0, 0},
-        {"seed", 0, CLI_INT, &seed, 0, INT64_MAX},
-        {"label", 0, CLI_TEXT, &config.label, 0, 0},
-        {"image", 0, CLI_TEXT, &config.image, 0, 0},
-        {"write", 'w', CLI_TEXT, &config.write, 0, 0},
-        {"no-leaks", 0, CLI_FLAG, &no_leaks, 0, 0},
-        {"json", 0, CLI_FLAG, &json, 0, 0},
+        {"fractions", 'f', CLI_TEXT, &config.fractions, 0, 0, "A,B,C", "of train, validation, test",
+         "0.8,0.2"},
+        {"by", 'b', CLI_TEXT, &config.by, 0, 0, "RULE", "random, hash, order, keras_first or keras_last",
+         "random"},
+        {"group", 'g', CLI_TEXT, &config.group, 0, 0, "FIELD",
+         "equal values of it stay on one side; dir: files of one folder do", NULL},
+        {"stratify", 0, CLI_FLAG, &stratify, 0, 0, NULL, "keep the shares in every class", NULL},
+        {"seed", 0, CLI_INT, &seed, 0, INT64_MAX, "N",
+         "of random and hash; keras_last shuffles only if it is given", "0"},
+        {"label", 0, CLI_TEXT, &config.label, 0, 0, "FIELD", "the classes", "label"},
+        {"image", 0, CLI_TEXT, &config.image, 0, 0, "FIELD", "what is compared", "image"},
+        {"write", 'w', CLI_TEXT, &config.write, 0, 0, "DIR",
+         "write DIR/train.csv, DIR/validation.csv, ... which 'list' reads", NULL},
+        {"no-leaks", 0, CLI_FLAG, &no_leaks, 0, 0, NULL,
+         "only count, read nothing that counting does not need", NULL},
+        {"json", 0, CLI_FLAG, &json, 0, 0, NULL, "one JSON object: counts, and a list of leaks", NULL},
     };
     cli_tool_table(&tool, opts, 10);
     const int rc = cli_options(&cli_split, opts, &argc, &argv);
@@ -150,32 +156,13 @@ static int run(int argc, char **argv) {
 const cli_verb cli_split = {
     .name = "split",
     .help = "Count the classes of train, validation and test, and find content that lies on two sides.",
-    .usage = "Usage: leat split [OPTIONS] DATASET\n\n"
-             "Splits a data set as the operation 'split' does, prints how many samples of each class are on "
-             "each side,\n"
-             "and reads everything once to find leaks: equal content on more than one side. The exit code is "
-             "1 if\n"
-             "there are any. DATASET is a folder of images, a .csv list, TFRecord files (image:bytes and "
-             "label:int64\n"
-             "are parsed), or a pipeline up to before decode.\n\n"
-             "  -f, --fractions A,B,C  of train, validation, test; default 0.8,0.2\n"
-             "  -b, --by RULE          random (default), hash, order, keras_first or keras_last\n"
-             "  -g, --group FIELD      equal values of it stay on one side; dir: files of one folder do\n"
-             "      --stratify         keep the shares in every class\n"
-             "      --seed N           default 0; keras_last shuffles only if it is given\n"
-             "  -w, --write DIR        write DIR/train.csv, DIR/validation.csv, ... which 'list' reads\n"
-             "      --label FIELD      the classes; default label\n"
-             "      --image FIELD      what is compared; default image\n"
-             "      --no-leaks         only count, read nothing that counting does not need\n"
-             "      --json             one JSON object: counts, and a list of leaks\n"
-             "  -t, --threads N        default: all cores\n"
-             "  -q, --quiet            no progress\n"
-             "      --cache-dir DIR    where indexes are kept\n"
-             "      --no-side-files    neither read nor write indexes\n\n"
-             "Example:\n"
-             "  leat split photos --fractions 0.8,0.1,0.1 --stratify --write lists\n"
-             "  leat run \"list lists/train.csv | shuffle | decode | resize 224 224 | batch 64\"\n"
-             "  leat split \"tfrecord scans-*.tfrecord | parse image:bytes label:int64 patient:int64\" "
-             "--group patient\n",
+    .synopsis = "[OPTIONS] DATASET",
+    .about = "Splits a data set as the operation 'split' does, prints how many samples of each class are on "
+             "each side, and reads everything once to find leaks: equal content on more than one side. The "
+             "exit code is 1 if there are any. DATASET is a folder of images, a .csv list, TFRecord files "
+             "(image:bytes and label:int64 are parsed), or a pipeline up to before decode.",
+    .example = "  leat split photos --fractions 0.8,0.1,0.1 --stratify --write lists\n  leat run \"list "
+               "lists/train.csv | shuffle | decode | resize 224 224 | batch 64\"\n  leat split \"tfrecord "
+               "scans-*.tfrecord | parse image:bytes label:int64 patient:int64\" --group patient",
     .run = run,
 };

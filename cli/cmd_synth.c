@@ -15,15 +15,16 @@ static int run(int argc, char **argv) {
     const char *size = NULL, *format = "jpeg";
     bool force = false, quiet = false;
     const cli_opt opts[] = {
-        {"images", 'n', CLI_INT, &images, 1, 100000000},
-        {"classes", 0, CLI_INT, &classes, 1, 1000000},
-        {"size", 0, CLI_TEXT, &size, 0, 0},
-        {"quality", 0, CLI_INT, &quality, 1, 100},
-        {"format", 0, CLI_TEXT, &format, 0, 0},
-        {"seed", 's', CLI_INT, &seed, 0, 0},
-        {"threads", 't', CLI_INT, &threads, 0, 64},
-        {"force", 0, CLI_FLAG, &force, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0},
+        {"images", 'n', CLI_INT, &images, 1, 100000000, "N", "how many", "1000"},
+        {"classes", 0, CLI_INT, &classes, 1, 1000000, "K", "in how many classes", "10"},
+        {"size", 0, CLI_TEXT, &size, 0, 0, "WxH", "all of one size", "different sizes around 500x375"},
+        {"quality", 0, CLI_INT, &quality, 1, 100, "Q", "of JPEG, 1 to 100", "between 90 and 96"},
+        {"format", 0, CLI_TEXT, &format, 0, 0, "WORD", "jpeg or png", "jpeg"},
+        {"seed", 's', CLI_INT, &seed, 0, 0, "N", "other pictures", "0"},
+        {"threads", 't', CLI_INT, &threads, 0, 64, "N", "workers", "all cores this process may use"},
+        {"force", 0, CLI_FLAG, &force, 0, 0, NULL,
+         "also into a folder that is not empty; same names are overwritten", NULL},
+        {"quiet", 'q', CLI_FLAG, &quiet, 0, 0, NULL, "no progress, no report", NULL},
         {0},
     };
     const int rc = cli_options(&cli_synth, opts, &argc, &argv);
@@ -68,24 +69,10 @@ static int run(int argc, char **argv) {
 const cli_verb cli_synth = {
     .name = "synth",
     .help = "Make a labelled practice set of photo-like images.",
-    .usage =
-        "Usage: leat synth [OPTIONS] DIR\n"
-        "\n"
-        "Paints pictures that are like photographs in what they cost to decode, one folder a class:\n"
-        "DIR/class_00/000000.jpg and so on. A small network can learn to tell the classes apart. The same\n"
-        "options give the same files.\n"
-        "\n"
-        "  -n, --images N       how many (default 1000)\n"
-        "      --classes K      in how many classes (default 10)\n"
-        "      --size WxH       all of one size (default: different sizes around 500x375)\n"
-        "      --quality Q      of JPEG, 1 to 100 (default: between 90 and 96)\n"
-        "      --format WORD    jpeg or png (default jpeg)\n"
-        "  -s, --seed N         other pictures (default 0)\n"
-        "  -t, --threads N      (default: all cores this process may use)\n"
-        "      --force          also into a folder that is not empty; same names are overwritten\n"
-        "  -q, --quiet          no progress, no report\n"
-        "\n"
-        "Example:\n"
-        "  leat synth practice --images 3000 --classes 10\n",
+    .synopsis = "[OPTIONS] DIR",
+    .about = "Paints pictures that are like photographs in what they cost to decode, one folder a class: "
+             "DIR/class_00/000000.jpg and so on. A small network can learn to tell the classes apart. The "
+             "same options give the same files.",
+    .example = "  leat synth practice --images 3000 --classes 10",
     .run = run,
 };

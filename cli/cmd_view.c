@@ -8,12 +8,14 @@ static int run(int argc, char **argv) {
     int64_t samples = 0, versions = 0, size = 0;
     const char *out = NULL;
     cli_opt opts[CLI_FEED_OPTIONS + 5] = {
-        {"output", 'o', CLI_TEXT, &out, 0, 0},
-        {"samples", 'n', CLI_INT, &samples, 1, LEAT_VIEW_ROWS_MAX},
-        {"versions", 'v', CLI_INT, &versions, 1, LEAT_VIEW_VERSIONS_MAX},
-        {"size", 0, CLI_INT, &size, 32, 2048},
+        {"output", 'o', CLI_TEXT, &out, 0, 0, "FILE", "the PNG file that is written", NULL},
+        {"samples", 'n', CLI_INT, &samples, 1, LEAT_VIEW_ROWS_MAX, "N", "rows, spread evenly over the epoch",
+         "6"},
+        {"versions", 'v', CLI_INT, &versions, 1, LEAT_VIEW_VERSIONS_MAX, "N", "of each sample", "5"},
+        {"size", 0, CLI_INT, &size, 32, 2048, "N", "pixels of a picture's longer side", "160"},
     };
     cli_feed_table(&feed, opts, 4);
+    cli_opt_help(opts, "quiet", "errors only", NULL);
     int rc = cli_options(&cli_view, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&on, "view", argc, argv);
@@ -44,27 +46,11 @@ static int run(int argc, char **argv) {
 const cli_verb cli_view = {
     .name = "view",
     .help = "Draw a contact sheet: originals beside what the pipeline makes of them.",
-    .usage = "Usage: leat view [OPTIONS] \"PIPELINE\" -o SHEET.png\n"
-             "\n"
-             "Draws samples as they are and, beside each, what the pipeline makes of it in one epoch after "
-             "the other,\n"
-             "with labels and what was drawn for it: what the model will see. Values are mapped back to "
-             "colours, and\n"
-             "normalize is undone.\n"
-             "\n"
-             "  -o, --output FILE    the PNG file that is written\n"
-             "  -n, --samples N      rows (default 6), spread evenly over the epoch\n"
-             "  -v, --versions N     of each sample (default 5)\n"
-             "      --size N         pixels of a picture's longer side (default 160)\n"
-             "  -s, --seed N         of everything random (default 0)\n"
-             "  -m, --memory SIZE    byte budget\n"
-             "      --cache-dir DIR  where indexes are kept (default: the user's cache directory)\n"
-             "      --no-side-files  neither read nor write indexes\n"
-             "  -q, --quiet          errors only\n"
-             "\n"
-             "Example:\n"
-             "  leat view \"folder photos | shuffle | decode | random_resized_crop 224 | "
-             "random_flip_left_right | batch "
-             "64\" -o sheet.png\n",
+    .synopsis = "[OPTIONS] \"PIPELINE\" -o SHEET.png",
+    .about = "Draws samples as they are and, beside each, what the pipeline makes of it in one epoch after "
+             "the other, with labels and what was drawn for it: what the model will see. Values are mapped "
+             "back to colours, and normalize is undone.",
+    .example = "  leat view \"folder photos | shuffle | decode | random_resized_crop 224 | "
+               "random_flip_left_right | batch 64\" -o sheet.png",
     .run = run,
 };

@@ -80,6 +80,76 @@ static int set_option(const cli_verb *verb, const cli_opt *opt, const char *text
     return CLI_OK;
 }
 
+/* --------------------------------------------------------------------------------------------- help */
+
+enum { HELP_COLUMNS = 100 };
+
+/* Words from column `indent` on, of which the first line has its indent already; a new line in the text is kept. */
+static void print_wrapped(const char *text, int indent) {
+    int column = indent;
+    while (*text) {
+        const size_t n = strcspn(text, " \n"), spaces = strspn(text + n, " ");
+        if (column > indent && column + (int)n > HELP_COLUMNS) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        }
+        printf("%.*s", (int)n, text);
+        column += (int)n;
+        text += n;
+        if (*text == '\n') {
+            printf("\n%*s", text[1] == '\n' ? 0 : indent, "");
+            column = indent;
+            text++;
+        } else if (*text) {
+            const char *next = text + spaces;
+            const bool breaks = column + (int)spaces + (int)strcspn(next, " \n") > HELP_COLUMNS;
+            if (!breaks) printf("%*s", (int)spaces, "");
+            column += (int)spaces;
+            text = next;
+        }
+    }
+    putchar('\n');
+}
+
+/* "  -t, --threads N" */
+static int left_part(const cli_opt *opt, char *text, size_t cap) {
+    char letter[8] = "    ";
+    if (opt->letter) snprintf(letter, sizeof letter, "-%c, ", opt->letter);
+    return snprintf(text, cap, "  %s--%s%s%s", letter, opt->name, opt->arg ? " " : "",
+                    opt->arg ? opt->arg : "");
+}
+
+static void print_help(const cli_verb *verb, const cli_opt *opts) {
+    char left[80], help[1200];
+    int column = 0;
+    printf("Usage: leat %s %s\n\n", verb->name, verb->synopsis);
+    print_wrapped(verb->about, 0);
+    putchar('\n');
+    for (const cli_opt *opt = opts; opt->name; opt++) {
+        const int n = left_part(opt, left, sizeof left) + 2;
+        column = n > column ? n : column;
+    }
+    for (const cli_opt *opt = opts; opt->name; opt++) {
+        left_part(opt, left, sizeof left);
+        printf("%-*s", column, left);
+        snprintf(help, sizeof help, opt->fallback ? "%s (default: %s)" : "%s", opt->help, opt->fallback);
+        print_wrapped(help, column);
+    }
+    printf("%-*sthis text\n", column, "  -h, --help");
+    if (verb->more) {
+        putchar('\n');
+        print_wrapped(verb->more, 0);
+    }
+    printf("\nExample:\n%s\n", verb->example);
+}
+
+void cli_opt_help(cli_opt *opts, const char *name, const char *help, const char *fallback) {
+    for (; opts->name; opts++)
+        if (strcmp(opts->name, name) == 0) opts->help = help, opts->fallback = fallback;
+}
+
+/* ------------------------------------------------------------------------------------------- parsing */
+
 int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv) {
     struct option longs[OPTS_MAX + 2] = {{"help", no_argument, NULL, HELP}};
     char shorts[2 * OPTS_MAX + 4] = ":h";
@@ -97,7 +167,7 @@ int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***ar
     optind = 1;
     for (int c; (c = getopt_long(*argc, *argv, shorts, longs, NULL)) != -1;) {
         if (c == HELP || c == 'h') {
-            fputs(verb->usage, stdout);
+            print_help(verb, opts);
             return -1;
         }
         if (c == ':')
@@ -119,19 +189,29 @@ int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***ar
 
 int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n) {
     const cli_opt table[CLI_FEED_OPTIONS] = {
-        {"threads", 't', CLI_INT, &o->threads, 0, 256},
-        {"seed", 's', CLI_INT, &o->seed, 0, 0},
-        {"slots", 0, CLI_INT, &o->slots, 0, 1000},
-        {"epochs", 'e', CLI_INT, &o->epochs, -1, 1000000000},
-        {"memory", 'm', CLI_BYTES, &o->memory, 0, 0},
-        {"on-error", 0, CLI_TEXT, &o->on_error, 0, 0},
-        {"max-bad", 0, CLI_INT, &o->max_bad, 0, INT64_MAX},
-        {"rank", 0, CLI_TEXT, &o->rank, 0, 0},
-        {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0},
-        {"synchronous", 0, CLI_FLAG, &o->synchronous, 0, 0},
-        {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0},
-        {"no-tune", 0, CLI_FLAG, &o->no_tune, 0, 0},
+        {"threads", 't', CLI_INT, &o->threads, 0, 256, "N", "workers", "all cores this process may use"},
+        {"seed", 's', CLI_INT, &o->seed, 0, 0, "N", "of everything random", "0"},
+        {"slots", 0, CLI_INT, &o->slots, 0, 1000, "N", "batches in memory at once", "automatic"},
+        {"epochs", 'e', CLI_INT, &o->epochs, -1, 1000000000, "N",
+         "how often the data is gone through; -1: without end", "1"},
+        {"memory", 'm', CLI_BYTES, &o->memory, 0, 0, "SIZE", "byte budget, such as 2GiB",
+         "a quarter of what is available"},
+        {"on-error", 0, CLI_TEXT, &o->on_error, 0, 0, "WORD",
+         "a bad sample: raise stops, skip leaves it out, replace takes another", "raise"},
+        {"max-bad", 0, CLI_INT, &o->max_bad, 0, INT64_MAX, "N",
+         "more bad samples than N in an epoch are an error all the same", NULL},
+        {"rank", 0, CLI_TEXT, &o->rank, 0, 0, "I/N",
+         "the part of every batch that process I of N has; auto: as the environment of torchrun, mpirun, "
+         "srun, TF_CONFIG or JAX says",
+         NULL},
+        {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0, "DIR", "where indexes are kept",
+         "the user's cache directory"},
+        {"synchronous", 0, CLI_FLAG, &o->synchronous, 0, 0, NULL,
+         "no threads: everything in the caller, for debugging", NULL},
+        {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0, NULL, "neither read nor write indexes", NULL},
+        {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0, NULL,
+         "no progress and no report: errors and bad samples only", NULL},
+        {"no-tune", 0, CLI_FLAG, &o->no_tune, 0, 0, NULL, "keep the number of batches in memory fixed", NULL},
     };
     memcpy(opts + n, table, sizeof table);
     opts[n + CLI_FEED_OPTIONS] = (cli_opt){0};
@@ -178,10 +258,11 @@ int cli_feed_config(const cli_feed_options *o, leat_config *config) {
 
 int cli_tool_table(cli_tool_options *o, cli_opt *opts, int n) {
     const cli_opt table[CLI_TOOL_OPTIONS] = {
-        {"threads", 't', CLI_INT, &o->threads, 0, 256},
-        {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0},
-        {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0},
-        {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0},
+        {"threads", 't', CLI_INT, &o->threads, 0, 256, "N", "workers", "all cores this process may use"},
+        {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0, "DIR", "where indexes are kept",
+         "the user's cache directory"},
+        {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0, NULL, "neither read nor write indexes", NULL},
+        {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0, NULL, "no progress", NULL},
     };
     memcpy(opts + n, table, sizeof table);
     opts[n + CLI_TOOL_OPTIONS] = (cli_opt){0};
