@@ -54,7 +54,8 @@ int leat__file_open(leat__file *file, const char *path, leat_error *err) {
         close(fd);
         return fail_path(err, sys, "read as a regular file", path);
     }
-    *file = (leat__file){.fd = fd, .size = (uint64_t)st.st_size, .mtime_ns = mtime_of(&st)};
+    *file = (leat__file){
+        .fd = fd, .size = (uint64_t)st.st_size, .mtime_ns = mtime_of(&st), .inode = (uint64_t)st.st_ino};
     return 0;
 }
 
@@ -143,7 +144,7 @@ int leat__out_open(leat__out **result, const char *path, leat_error *err) {
     const int folder = slash ? (int)(slash - path) + 1 : 0;
     snprintf(out->temporary, cap, "%.*s.%s.tmp-%ld-%u", folder, path, path + folder, (long)getpid(),
              atomic_fetch_add(&counter, 1));
-    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (out->fd < 0) {
         const int rc = fail_path(err, errno, "create", out->temporary);
         out_free(out);
@@ -222,7 +223,7 @@ int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *
                               (long)getpid());
     if (used < 0 || (size_t)used >= sizeof temporary) return fail_path(err, ENAMETOOLONG, "create", path);
     leat__out out = {.path = (char *)path, .temporary = temporary};
-    out.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    out.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (out.fd < 0) return fail_path(err, errno, "create", temporary);
     int rc = write_fully(&out, bytes, n, err);
     if (close(out.fd) != 0 && rc == 0) rc = fail_path(err, errno, "close", path);

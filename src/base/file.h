@@ -17,6 +17,7 @@ typedef struct leat__file { /* fd -1 or 0-initialised and never opened: closed i
     int fd;
     uint64_t size;
     int64_t mtime_ns;
+    uint64_t inode;
 } leat__file;
 
 /* 0, or LEAT_ERR_NOT_FOUND / LEAT_ERR_IO. Follows links. */
@@ -46,8 +47,10 @@ void leat__out_abort(leat__out **out);
 int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err);
 
 /* grow.c: a file that is written in place, by several threads at once if they like, and read meanwhile. fresh: it must
- * not exist; otherwise it must. Closed as other files are. */
+ * not exist; otherwise it must. A link is not followed. Closed as other files are. */
 int leat__file_grow(leat__file *file, const char *path, bool fresh, leat_error *err);
+/* Until it is closed no other process gets the lock. False: another one has it. Where there are no locks: true. */
+bool leat__file_lock(const leat__file *file);
 int leat__file_write_at(const leat__file *file, const void *bytes, size_t n, uint64_t offset,
                         const char *path, leat_error *err);
 int leat__file_cut(const leat__file *file, uint64_t size, const char *path, leat_error *err);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ static int fail_file(leat_error *err, int sys, const char *verb, const char *pat
 int leat__file_grow(leat__file *file, const char *path, bool fresh, leat_error *err) {
     struct stat st;
     *file = (leat__file){.fd = -1};
-    const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (fresh ? O_CREAT | O_EXCL : 0);
+    const int flags =
+        O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | (fresh ? O_CREAT | O_EXCL : 0);
     int fd = open(path, flags, 0666);
     if (fd < 0) return fail_file(err, errno, fresh ? "create" : "open", path);
     if (fd == 0) { /* the program closed its standard input; 0 means "never opened" here */
@@ -33,8 +35,12 @@ int leat__file_grow(leat__file *file, const char *path, bool fresh, leat_error *
         close(fd);
         return fail_file(err, EINVAL, "write to a regular file", path);
     }
-    *file = (leat__file){.fd = fd, .size = (uint64_t)st.st_size};
+    *file = (leat__file){.fd = fd, .size = (uint64_t)st.st_size, .inode = (uint64_t)st.st_ino};
     return 0;
+}
+
+bool leat__file_lock(const leat__file *file) {
+    return flock(file->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 int leat__file_write_at(const leat__file *file, const void *bytes, size_t n, uint64_t offset,

@@ -45,7 +45,7 @@ int leat__disk_walk(const leat__file *file, const char *path, const uint8_t key[
     while (file->size - at >= LEAT_SEGMENT_HEAD && at / LEAT_SEGMENT_UNIT <= UINT32_MAX) {
         leat__segment_entry entry;
         if (leat__file_read_at(file, head, sizeof head, at, path, NULL) < 0 ||
-            !leat__segment_read_head(head, file->size - at, &entry))
+            !leat__segment_read_head(head, file->size - at, &entry) || entry.sample > UINT32_MAX)
             break;
         if (verify &&
             (!leat__buf_reserve(&payload, (size_t)entry.length) ||

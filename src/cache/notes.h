@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints of JPEG files: what decoders have noted about them (decode/jpeg/jpeg_notes.h), kept for later epochs in memory and
- * for later runs in a side file.
+/* Positions inside JPEG files: what decoders have noted about them (decode/jpeg/jpeg_notes.h), kept for later epochs in memory and
+ * for later runs in a file of the cache directory (format/positions.h).
  *
- *     bytes of a file -> key -> [ table ] -> block of notes -> the decoder, which adds to it -> [ table ]
+ *     bytes of a file -> key -> [ table ] -> block of notes -> the decoder, which adds to it -> [ table ] -> writer -> file
  *
  * A block is found by the key of the file's bytes, not by a name or a number. So it cannot be out of date, whatever
  * became of the file, it does not matter which text or source asks for it, and files that are copies share one. Workers
- * use the table at once: looking up takes no lock, a block is copied in and out under a flag of its own, and whoever finds
- * the flag set goes without. Nothing is thrown out: when the memory is used up, further files have no notes. */
+ * use the table at once: looking up takes no lock, a block is copied in and out under a flag of its own, and a worker that
+ * finds the flag set decodes without. Nothing is thrown out: when the memory is used up, further files have no notes.
+ *
+ * One thread, the writer, writes new blocks while the pipeline runs, at most 256 KiB at a time. Workers never wait for it.
+ * Closing waits for it for a second at most. What is not written then is dropped, and a writer that is stuck in the operating
+ * system is left behind with memory that nothing else uses. */
 #ifndef LEAT_CACHE_NOTES_H
 #define LEAT_CACHE_NOTES_H
 
@@ -20,13 +24,16 @@
 typedef struct leat__notes leat__notes;
 
 typedef struct leat__notes_options {
-    size_t bytes_max;               /* of all blocks                                        */
-    uint64_t n_files;               /* about so many will come, LEAT_ENDLESS if not known   */
-    const char *home;               /* what the side file is named after, NULL = there is none */
-    const leat__open_options *open; /* where side files lie; copied                         */
+    size_t bytes_max;               /* of all blocks                                           */
+    uint64_t n_files;               /* about so many will come, LEAT_ENDLESS if not known      */
+    const char *home;               /* the path of the data set, NULL = nothing is kept on disk */
+    const leat__open_options *open; /* where side files lie; open->sets must outlive the table */
+    uint64_t cache_bytes_max;       /* of the whole cache directory                            */
+    leat_log_fn log;                /* told once if positions cannot be kept; may be NULL      */
+    void *user;
 } leat__notes_options;
 
-/* With what the side file holds, if there is a good one. */
+/* With what the files hold that are there, as far as it is undamaged and fits into bytes_max. */
 int leat__notes_open(leat__notes **out, const leat__notes_options *options, leat_error *err);
 /* Makes ready to decode a file: fills in notes, and block with what is known. False: this file has no use for notes. The
  * block stays the caller's. */
@@ -34,14 +41,21 @@ bool leat__notes_take(leat__notes *notes, const uint8_t *bytes, size_t n, leat__
                       leat__decode_notes *out);
 /* When its picture has ended: keeps what is new. */
 void leat__notes_put(leat__notes *notes, const leat__decode_notes *noted);
-/* Writes the side file if there is anything new; without a home that is no failure. */
-int leat__notes_store(leat__notes *notes, leat_error *err);
-/* Frees and nulls; NULL is fine. Nobody uses it any more. */
+
+/* notes_write.c. Starts the writer, if there is a home. If it fails, positions stay in memory. */
+int leat__notes_start(leat__notes *notes, leat_error *err);
+/* Waits for up to ns until everything is written: 0, 1 if the time ran out, LEAT_ERR_STATE if another process writes there,
+ * or the failure of the writer. */
+int leat__notes_flush(leat__notes *notes, uint64_t ns, leat_error *err);
+/* Ends the writer within about a second, frees and nulls; NULL is fine. No worker uses the table any more. */
 void leat__notes_close(leat__notes **notes);
+/* In place of closing, when a worker that is stuck may still use the table: the writer ends by itself, memory stays, and the
+ * log function is not called any more. */
+void leat__notes_leave(leat__notes *notes);
 
 typedef struct leat__notes_facts {
     uint64_t n_files;  /* that have a block        */
-    uint64_t n_loaded; /* of them, from the side file */
+    uint64_t n_loaded; /* of them, from a file     */
     uint64_t bytes_max;
     bool rows_only; /* one note for each row of MCUs: more would not fit */
 } leat__notes_facts;

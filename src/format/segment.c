@@ -48,8 +48,7 @@ bool leat__segment_read_head(const uint8_t head[LEAT_SEGMENT_HEAD], uint64_t roo
     *out = (leat__segment_entry){.sample = leat__load_u64(head),
                                  .length = leat__load_u64(head + 8),
                                  .checksum = leat__load_u64(head + 16)};
-    return out->sample <= UINT32_MAX && out->length <= UINT32_MAX &&
-           room >= leat__segment_stride(out->length);
+    return out->length <= UINT32_MAX && room >= leat__segment_stride(out->length);
 }
 
 void leat__segment_write_place(uint8_t out[LEAT_SEGMENT_PLACE], const leat__segment_place *place) {

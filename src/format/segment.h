@@ -12,7 +12,8 @@
  *
  * Checksums of heads are CRC-32C as TFRecord masks it; numbers are little-endian. A file without table and trailer is a
  * segment that nobody completed: its entries count up to the first one that does not check out. The key ties a segment
- * to what it was made from; a payload is what format/bundle.h describes. */
+ * to what it was made from; a payload is what format/bundle.h describes. Positions inside JPEG files are kept in segments
+ * too, without a table: format/positions.h. */
 #ifndef LEAT_FORMAT_SEGMENT_H
 #define LEAT_FORMAT_SEGMENT_H
 

@@ -6,21 +6,13 @@
 static const char magic[8] = "LEATIDX1";
 static const uint32_t byte_order = 0x01020304;
 
-void leat__sidefile_write_header(uint8_t header[LEAT_SIDEFILE_HEADER], int kind,
-                                 const leat__sidefile_part *part, size_t n_parts) {
-    XXH3_state_t state;
-    uint64_t n = 0;
-    XXH3_INITSTATE(&state);
-    XXH3_64bits_reset(&state);
-    for (size_t i = 0; i < n_parts; i++) {
-        XXH3_64bits_update(&state, part[i].bytes, part[i].n);
-        n += part[i].n;
-    }
+void leat__sidefile_write_header(uint8_t header[LEAT_SIDEFILE_HEADER], int kind, const void *payload,
+                                 size_t n) {
     memcpy(header, magic, sizeof magic);
     leat__store_u32(header + 8, (uint32_t)kind);
     memcpy(header + 12, &byte_order, sizeof byte_order);
     leat__store_u64(header + 16, n);
-    leat__store_u64(header + 24, XXH3_64bits_digest(&state));
+    leat__store_u64(header + 24, leat__hash(payload, n, 0));
 }
 
 const uint8_t *leat__sidefile_payload(const uint8_t *bytes, size_t n, int kind, size_t *payload_n) {

@@ -15,20 +15,11 @@
 #include "base/mem.h"
 
 enum { LEAT_SIDEFILE_HEADER = 32 };
-enum {
-    LEAT_SIDEFILE_FOLDER = 1,
-    LEAT_SIDEFILE_RECORDS = 2,
-    LEAT_SIDEFILE_ANSWERS = 3,
-    LEAT_SIDEFILE_NOTES = 4
-};
+enum { LEAT_SIDEFILE_FOLDER = 1, LEAT_SIDEFILE_RECORDS = 2, LEAT_SIDEFILE_ANSWERS = 3 };
 
-typedef struct leat__sidefile_part {
-    const void *bytes;
-    size_t n;
-} leat__sidefile_part;
-/* Fills the header that goes in front of a payload, which may come in parts. */
-void leat__sidefile_write_header(uint8_t header[LEAT_SIDEFILE_HEADER], int kind,
-                                 const leat__sidefile_part *part, size_t n_parts);
+/* Fills the header that goes in front of a payload of n bytes. */
+void leat__sidefile_write_header(uint8_t header[LEAT_SIDEFILE_HEADER], int kind, const void *payload,
+                                 size_t n);
 /* The payload inside bytes, NULL if this is not a whole and undamaged side file of that kind. */
 const uint8_t *leat__sidefile_payload(const uint8_t *bytes, size_t n, int kind, size_t *payload_n);
 

@@ -3,12 +3,14 @@
  * out the batch, and sizes memory within the budget. */
 #include "plan/planner.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/hash.h"
+#include "plan/limit.h"
 #include "plan/rank.h"
 #include "sample/padding.h"
 
@@ -397,7 +399,10 @@ static int open_notes(leat__planner *planner, leat_error *err) {
     const leat__notes_options options = {.bytes_max = plan->budget / LEAT_NOTES_SHARE,
                                          .n_files = plan->source->n_samples,
                                          .home = plan->source->home,
-                                         .open = &planner->open};
+                                         .open = &planner->open,
+                                         .cache_bytes_max = planner->cache_bytes_max,
+                                         .log = planner->config->log,
+                                         .user = planner->config->user};
     return leat__notes_open(&plan->notes, &options, err);
 }
 
@@ -431,6 +436,18 @@ static int build(leat__planner *planner, leat_error *err) {
     return leat__order_allocate(&plan->order, err);
 }
 
+/* Without a home there is no cache directory: each attempt to keep something says so. */
+static int open_cache_dir(leat__planner *planner, leat_error *err) {
+    const char *cache_dir = planner->open.cache_dir;
+    char path[PATH_MAX];
+    if (planner->open.no_side_files) return 0;
+    LEAT_TRY(leat__cache_limit(cache_dir, &planner->cache_bytes_max, err));
+    if (leat__sets_path(cache_dir, path, sizeof path, NULL) < 0) return 0;
+    LEAT_TRY(leat__sets_open(&planner->plan->sets, cache_dir, err));
+    planner->open.sets = planner->plan->sets;
+    return 0;
+}
+
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
     *plan = (leat__plan){.batch = 1, .world = 1, .local = 1, .turns = 1, .memory.kind = LEAT_MEM_PLAN};
     leat__planner planner = {
@@ -444,8 +461,12 @@ int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config 
                  .progress = config->progress,
                  .user = config->user},
     };
-    const int rc = build(&planner, err);
+    int rc = open_cache_dir(&planner, err);
+    if (rc == 0) rc = build(&planner, err);
     if (rc < 0) leat__plan_free(plan);
+    /* Indexes were added: other data sets may have to go. A directory that cannot be pruned is no reason to fail. */
+    else if (plan->sets && leat__sets_added(plan->sets))
+        leat__sets_prune(config->cache_dir, planner.cache_bytes_max, NULL, NULL);
     return rc;
 }
 
@@ -455,6 +476,7 @@ void leat__plan_free(leat__plan *plan) {
             leat__buf_free(&plan->step[i].as.parse.feature[k].fallback);
     leat__cache_close(&plan->cache);
     leat__notes_close(&plan->notes);
+    leat__sets_close(&plan->sets);
     leat__source_free(&plan->source);
     if (plan->serial) pthread_mutex_destroy(plan->serial);
     leat__free(plan->serial);

@@ -32,6 +32,7 @@ struct leat__planner {
     const leat_spec *spec;
     const leat_config *config;
     leat__open_options open;
+    uint64_t cache_bytes_max; /* of the cache directory */
     int n_fields;
     leat__plan_field field[LEAT_VALUES_MAX];
     bool live[LEAT_VALUES_MAX]; /* parse consumes its record                             */

@@ -297,6 +297,13 @@ static void side_name(char *out, size_t cap, const uint64_t facts[FACTS]) {
     snprintf(out, cap, "/leat-answers/%016" PRIx64 "%016" PRIx64 "%016" PRIx64, facts[1], facts[3], facts[4]);
 }
 
+/* The data set that answers are kept with. A source without a path of its own goes by its title. */
+static const char *home_of(const leat__source *source) {
+    const leat__source *with = source;
+    while (with && !with->home) with = with->n_parts ? with->part[0] : NULL;
+    return with ? with->home : source->title;
+}
+
 static bool load_answers(const leat__planner *planner, const leat__question *question,
                          const uint64_t facts[FACTS], uint64_t *answer, uint64_t *n_bad) {
     leat__buf side = {.kind = LEAT_MEM_INDEX};
@@ -307,7 +314,8 @@ static bool load_answers(const leat__planner *planner, const leat__question *que
     const size_t item = yes_or_no(question) ? 1 : 8;
     const uint64_t n = facts[5];
     side_name(name, sizeof name, facts);
-    bool good = leat__side_load(name, LEAT_SIDEFILE_ANSWERS, &planner->open, &side, &data, &bytes) &&
+    bool good = leat__side_load(home_of(planner->plan->source), name, LEAT_SIDEFILE_ANSWERS, &planner->open,
+                                &side, &data, &bytes) &&
                 bytes >= sizeof kept && (bytes - sizeof kept) / item == n &&
                 (bytes - sizeof kept) % item == 0;
     if (good) memcpy(kept, data, sizeof kept);
@@ -338,8 +346,8 @@ static void store_answers(leat__planner *planner, const leat__question *question
         const uint8_t byte = (uint8_t)answer[i];
         kept = leat__buf_append(&payload, item == 1 ? (const void *)&byte : &answer[i], item);
     }
-    kept = kept &&
-           leat__side_store(name, LEAT_SIDEFILE_ANSWERS, &planner->open, payload.data, payload.size, &why);
+    kept = kept && leat__side_store(home_of(planner->plan->source), name, LEAT_SIDEFILE_ANSWERS,
+                                    &planner->open, payload.data, payload.size, &why);
     if (!kept)
         leat__choice_warn(planner, "what was found out about the samples is not kept: %.150s", why.message);
     leat__buf_free(&payload);

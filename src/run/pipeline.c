@@ -46,8 +46,6 @@ static void free_pipeline(leat_pipeline *feed) {
     leat__stream_close(&feed->stream);
     leat__free(feed->handed_mark);
     leat__ahead_free(&feed->ahead);
-    /* For the next run. Where they cannot be kept they are noted again. */
-    if (feed->plan.notes) leat__notes_store(feed->plan.notes, NULL);
     leat__plan_free(&feed->plan);
     leat__free(feed->worker);
     leat__free(feed->bad);
@@ -75,6 +73,13 @@ static int open_stream(leat_pipeline *feed, leat_error *err) {
     return leat__stream_open(&feed->stream, &feed->plan, &options, err);
 }
 
+/* A pipeline without threads keeps its positions in memory. */
+static void start_notes(leat_pipeline *feed) {
+    leat_error why;
+    if (feed->plan.notes && !feed->config.synchronous && leat__notes_start(feed->plan.notes, &why) < 0)
+        say(feed, LEAT_LOG_WARNING, why.message);
+}
+
 static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *err) {
     const leat_config *config = &feed->config;
     LEAT_TRY(leat__plan_build(&feed->plan, spec, config, err));
@@ -97,6 +102,7 @@ static int open_parts(leat_pipeline *feed, const leat_spec *spec, leat_error *er
     LEAT_TRY(leat__ring_new(&feed->ring, &feed->plan, config, err));
     if (feed->plan.stream) LEAT_TRY(open_stream(feed, err));
     LEAT_TRY(leat__ahead_new(&feed->ahead, feed, err));
+    start_notes(feed);
     return leat__sched_start(feed, err);
 }
 
@@ -133,6 +139,7 @@ void leat__pipeline_close(leat_pipeline **handle) {
     if (feed->owner != getpid()) return;
     /* A worker that is stuck in the operating system still uses this memory: it stays. */
     if (leat__sched_stop(feed)) free_pipeline(feed);
+    else if (feed->plan.notes) leat__notes_leave(feed->plan.notes);
 }
 
 /* --------------------------------------------------------------------------------------------- next */

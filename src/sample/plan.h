@@ -181,6 +181,7 @@ typedef struct leat__plan {
     leat__caching caching;           /* the operation `cache`                                  */
     leat__cache *cache;              /* NULL: none, or not yet                                 */
     leat__notes *notes;              /* checkpoints of JPEG files; NULL: none                  */
+    leat__sets *sets;                /* data sets of the cache directory in use; NULL: none    */
     size_t slots_budget;             /* for slots, those that are added later too              */
     leat__mutex *serial;             /* functions of the program that are not thread-safe; NULL: none */
     uint64_t contents;               /* of files that operations read, as a hash                */

@@ -215,7 +215,7 @@ static bool load_index(leat__folder_index *index, const leat__folder_options *op
     leat__buf side = {.kind = LEAT_MEM_INDEX};
     const uint8_t *data;
     size_t n;
-    bool good = leat__side_load(options->path, LEAT_SIDEFILE_FOLDER, open, &side, &data, &n);
+    bool good = leat__side_load(options->path, options->path, LEAT_SIDEFILE_FOLDER, open, &side, &data, &n);
     uint64_t facts[INDEX_FACTS];
     if (good && n >= sizeof facts) {
         memcpy(facts, data, sizeof facts);
@@ -251,12 +251,12 @@ static void store_index(folder *self, const leat__folder_options *options, const
     leat__error_clear(&why);
     const leat__folder_index *index = &self->index;
     index_facts(facts, index, options);
-    const bool kept =
-        leat__buf_append(&payload, facts, sizeof facts) &&
-        leat__buf_append(&payload, index->pool.data, index->pool.size) &&
-        leat__buf_append(&payload, index->dirs.data, index->dirs.size) &&
-        leat__buf_append(&payload, index->files.data, index->files.size) &&
-        leat__side_store(options->path, LEAT_SIDEFILE_FOLDER, open, payload.data, payload.size, &why);
+    const bool kept = leat__buf_append(&payload, facts, sizeof facts) &&
+                      leat__buf_append(&payload, index->pool.data, index->pool.size) &&
+                      leat__buf_append(&payload, index->dirs.data, index->dirs.size) &&
+                      leat__buf_append(&payload, index->files.data, index->files.size) &&
+                      leat__side_store(options->path, options->path, LEAT_SIDEFILE_FOLDER, open, payload.data,
+                                       payload.size, &why);
     if (!kept)
         snprintf(self->base.warning, sizeof self->base.warning, "the index of %.80s is not kept: %.180s",
                  options->path, why.message);

@@ -174,7 +174,7 @@ static bool load_index(shard *s, const leat__open_options *open) {
     const uint8_t *data;
     size_t n;
     uint64_t facts[3]; /* version, size and time of the shard */
-    bool good = leat__side_load(s->path, LEAT_SIDEFILE_RECORDS, open, &side, &data, &n) &&
+    bool good = leat__side_load(NULL, s->path, LEAT_SIDEFILE_RECORDS, open, &side, &data, &n) &&
                 n >= sizeof facts + 8 && n % 8 == 0;
     if (good) {
         memcpy(facts, data, sizeof facts);
@@ -197,7 +197,7 @@ static bool store_index(shard *s, const leat__open_options *open) {
     const bool kept =
         leat__buf_append(&payload, facts, sizeof facts) &&
         leat__buf_append(&payload, s->border.data, s->border.size) &&
-        leat__side_store(s->path, LEAT_SIDEFILE_RECORDS, open, payload.data, payload.size, NULL);
+        leat__side_store(NULL, s->path, LEAT_SIDEFILE_RECORDS, open, payload.data, payload.size, NULL);
     leat__buf_free(&payload);
     return kept;
 }

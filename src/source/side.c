@@ -6,77 +6,82 @@
 
 #include "base/hash.h"
 
-static bool beside_path(char *out, size_t cap, const char *path) {
+bool leat__side_beside(const char *path, const char *suffix, char *out, size_t cap) {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--; /* "photos/" and "photos" are one folder */
     size_t folder = n;
     while (folder > 0 && path[folder - 1] != '/') folder--;
     const int used =
-        snprintf(out, cap, "%.*s.%.*s.leatidx", (int)folder, path, (int)(n - folder), path + folder);
+        snprintf(out, cap, "%.*s.%.*s%s", (int)folder, path, (int)(n - folder), path + folder, suffix);
     return used > 0 && (size_t)used < cap;
 }
 
-static bool cached_path(char *out, size_t cap, const char *path, const leat__open_options *options) {
+/* The file in the folder of the data set. make: the folder too, if it is missing. */
+static bool name_cached(leat__sets *sets, const char *home, const char *path, bool make, char *out,
+                        size_t cap, leat_error *err) {
     char folder[PATH_MAX];
-    if (options->cache_dir) snprintf(folder, sizeof folder, "%s", options->cache_dir);
-    else if (!leat__cache_dir(folder, sizeof folder)) return false;
-    char *real = leat__real_path(path);
-    if (!real) return false;
-    const XXH128_hash_t h = XXH3_128bits(real, strlen(real));
+    char *real = leat__real_path(path), *set = home ? leat__real_path(home) : NULL;
+    bool named = false;
+    if (real && (set || !home)) {
+        const XXH128_hash_t h = XXH3_128bits(real, strlen(real));
+        char *slash = strrchr(real, '/');
+        if (slash) *slash = 0;
+        if (leat__sets_folder(sets, set ? set : real, make, folder, sizeof folder, err) == 0) {
+            const int used = snprintf(out, cap, "%s/%016" PRIx64 "%016" PRIx64 ".leatidx", folder,
+                                      (uint64_t)h.high64, (uint64_t)h.low64);
+            named = used > 0 && (size_t)used < cap;
+        }
+    }
     leat__free(real);
-    const int used = snprintf(out, cap, "%s/index/%016" PRIx64 "%016" PRIx64 ".leatidx", folder,
-                              (uint64_t)h.high64, (uint64_t)h.low64);
-    return used > 0 && (size_t)used < cap;
+    leat__free(set);
+    return named;
 }
 
-static const uint8_t *load_one(const char *path, int kind, size_t bytes_max, leat__buf *buf, size_t *n) {
-    if (leat__file_read_all(path, buf, bytes_max, NULL) < 0) return NULL;
+static bool cached_path(const char *home, const char *path, const leat__open_options *options, bool make,
+                        char *out, size_t cap, leat_error *err) {
+    leat__sets *sets = options->sets;
+    if (!sets && leat__sets_open(&sets, options->cache_dir, err) < 0) return false;
+    const bool named = name_cached(sets, home, path, make, out, cap, err);
+    if (named && make) leat__sets_add(sets);
+    if (!options->sets) leat__sets_close(&sets);
+    return named;
+}
+
+static const uint8_t *load_one(const char *path, int kind, leat__buf *buf, size_t *n) {
+    if (leat__file_read_all(path, buf, SIZE_MAX / 2, NULL) < 0) return NULL;
     return leat__sidefile_payload(buf->data, buf->size, kind, n);
 }
 
-bool leat__side_load_most(const char *path, int kind, const leat__open_options *options, size_t bytes_max,
-                          leat__buf *buf, const uint8_t **data, size_t *n) {
+bool leat__side_load(const char *home, const char *path, int kind, const leat__open_options *options,
+                     leat__buf *buf, const uint8_t **data, size_t *n) {
     char place[PATH_MAX];
     *data = NULL;
     if (options->no_side_files || options->refresh) return false;
-    if (beside_path(place, sizeof place, path)) *data = load_one(place, kind, bytes_max, buf, n);
-    if (!*data && cached_path(place, sizeof place, path, options))
-        *data = load_one(place, kind, bytes_max, buf, n);
+    if (leat__side_beside(path, ".leatidx", place, sizeof place)) *data = load_one(place, kind, buf, n);
+    if (!*data && cached_path(home, path, options, false, place, sizeof place, NULL))
+        *data = load_one(place, kind, buf, n);
     return *data != NULL;
 }
 
-bool leat__side_load(const char *path, int kind, const leat__open_options *options, leat__buf *buf,
-                     const uint8_t **data, size_t *n) {
-    return leat__side_load_most(path, kind, options, SIZE_MAX / 2, buf, data, n);
-}
-
-bool leat__side_store_parts(const char *path, int kind, const leat__open_options *options,
-                            const leat__sidefile_part *part, size_t n_parts, leat_error *why) {
+bool leat__side_store(const char *home, const char *path, int kind, const leat__open_options *options,
+                      const void *payload, size_t n, leat_error *why) {
     char place[PATH_MAX];
     if (options->no_side_files) return true;
-    const bool named = options->beside ? beside_path(place, sizeof place, path)
-                                       : cached_path(place, sizeof place, path, options);
-    if (!named) {
-        leat__fail(why, LEAT_ERR_NOT_FOUND, "there is no cache directory: set HOME or XDG_CACHE_HOME");
+    if (options->beside) {
+        if (!leat__side_beside(path, ".leatidx", place, sizeof place)) {
+            leat__fail(why, LEAT_ERR_ARGUMENT, "the path has %zu bytes", strlen(path));
+            return false;
+        }
+    } else if (!cached_path(home, path, options, true, place, sizeof place, why)) {
         return false;
     }
-    if (!options->beside) {
-        char folder[PATH_MAX];
-        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(place, '/') - place), place);
-        if (leat__dir_make(folder, why) < 0) return false;
-    }
     uint8_t header[LEAT_SIDEFILE_HEADER];
-    leat__sidefile_write_header(header, kind, part, n_parts);
+    leat__sidefile_write_header(header, kind, payload, n);
     leat__out *out;
     if (leat__out_open(&out, place, why) < 0) return false;
     int rc = leat__out_write(out, header, sizeof header, why);
-    for (size_t i = 0; i < n_parts && rc == 0; i++) rc = leat__out_write(out, part[i].bytes, part[i].n, why);
+    if (rc == 0) rc = leat__out_write(out, payload, n, why);
     if (rc == 0) return leat__out_commit(&out, why) == 0;
     leat__out_abort(&out);
     return false;
-}
-
-bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload,
-                      size_t n, leat_error *why) {
-    return leat__side_store_parts(path, kind, options, &(leat__sidefile_part){payload, n}, 1, why);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where side files lie: beside the data as dot-files, or in the user's cache directory by hash of the real path. */
+/* Where side files lie: beside the data as dot-files, or in the user's cache directory, in the folder of their data set
+ * (base/sets.h), by hash of the real path.
+ *
+ * home is the path of the data set. NULL: the folder that path lies in. */
 #ifndef LEAT_SOURCE_SIDE_H
 #define LEAT_SOURCE_SIDE_H
 
@@ -7,16 +10,12 @@
 #include "source/source.h"
 
 /* Loads the payload of the side file of path into buf; data points into buf. False: there is none that is whole. */
-bool leat__side_load(const char *path, int kind, const leat__open_options *options, leat__buf *buf,
-                     const uint8_t **data, size_t *n);
-/* The same, but a file of more than bytes_max counts as none. */
-bool leat__side_load_most(const char *path, int kind, const leat__open_options *options, size_t bytes_max,
-                          leat__buf *buf, const uint8_t **data, size_t *n);
+bool leat__side_load(const char *home, const char *path, int kind, const leat__open_options *options,
+                     leat__buf *buf, const uint8_t **data, size_t *n);
 /* Keeps payload for the next time. Failing is not an error: the index stays in memory; why gets the reason. */
-bool leat__side_store(const char *path, int kind, const leat__open_options *options, const void *payload,
-                      size_t n, leat_error *why);
-/* The same of a payload in parts. */
-bool leat__side_store_parts(const char *path, int kind, const leat__open_options *options,
-                            const leat__sidefile_part *part, size_t n_parts, leat_error *why);
+bool leat__side_store(const char *home, const char *path, int kind, const leat__open_options *options,
+                      const void *payload, size_t n, leat_error *why);
+/* The dot-file beside path, whose name ends in `suffix`; false if that is too long. */
+bool leat__side_beside(const char *path, const char *suffix, char *out, size_t cap);
 
 #endif

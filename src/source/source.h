@@ -6,6 +6,7 @@
 #define LEAT_SOURCE_SOURCE_H
 
 #include "base/file.h"
+#include "base/sets.h"
 
 #define LEAT_FIELDS_MAX 32
 #define LEAT_PARTS_MAX 64 /* plain sources in a combined one, at any depth */
@@ -105,6 +106,7 @@ typedef struct leat__open_options { /* what all sources share when they are open
     int n_threads;
     int64_t now_ns;        /* wall clock: what changed just now may change again      */
     const char *cache_dir; /* where side files go, NULL = the user's cache directory */
+    leat__sets *sets;      /* the data sets in use there; NULL: each is locked only while it is looked at */
     bool no_side_files;
     bool beside;  /* write side files beside the data                       */
     bool refresh; /* do not trust side files that are there                 */

@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 #include "base/thread.h"
 #include "cache/notes.h"
+#include "plan/limit.h"
 #include "tools/tools.h"
 
 typedef struct noting {
@@ -60,24 +61,40 @@ static int note_sample(void *user, uint64_t sample, int number, leat_error *err)
     return leat__tool_progress(job->config, "noting checkpoints", done, job->source->n_samples, err);
 }
 
+/* Waits for the writer: a position that is not kept is of no use here. */
+static int keep_all(noting *job, leat_error *err) {
+    int rc = 1;
+    while (rc > 0) {
+        rc = leat__notes_flush(job->notes, 100000000, err);
+        if (rc > 0)
+            LEAT_TRY(leat__tool_progress(job->config, "writing positions", atomic_load(&job->done),
+                                         job->source->n_samples, err));
+    }
+    if (rc < 0) leat__error_prefix(err, "the checkpoints are not kept: ");
+    return rc;
+}
+
 int leat__tool_checkpoints(const leat__source *source, bool records, const leat__open_options *open,
                            const leat_tool_config *config, uint64_t *n_noted, leat_error *err) {
     const int n_threads = leat__tool_threads(config);
     leat__open_options options = *open;
-    options.refresh = !records;      /* shards of one folder share them, and this may be some of the shards */
+    options.refresh = !records; /* shards of one folder share them, and this may be some of the shards */
+    uint64_t cache_bytes_max;
+    LEAT_TRY(leat__cache_limit(open->cache_dir, &cache_bytes_max, err));
     const leat__notes_options how = {/* as much as a pipeline with its usual budget can load */
                                      .bytes_max = (size_t)(leat__memory_available() / 4 / LEAT_NOTES_SHARE),
                                      .n_files = source->n_samples,
                                      .home = source->home,
-                                     .open = &options};
+                                     .open = &options,
+                                     .cache_bytes_max = cache_bytes_max};
     noting job = {.source = source, .records = records, .config = config};
     LEAT_TRY(leat__notes_open(&job.notes, &how, err));
-    job.workers = leat__tool_workers_new(n_threads, err);
-    int rc =
-        job.workers ? leat__parallel(n_threads, source->n_samples, note_sample, &job, err) : LEAT_ERR_MEMORY;
+    int rc = leat__notes_start(job.notes, err);
+    if (rc == 0 && !(job.workers = leat__tool_workers_new(n_threads, err))) rc = LEAT_ERR_MEMORY;
+    if (rc == 0) rc = leat__parallel(n_threads, source->n_samples, note_sample, &job, err);
     if (job.workers) leat__tool_readers_free(job.workers, n_threads, source);
     leat__tool_workers_free(&job.workers, n_threads);
-    if (rc == 0) rc = leat__notes_store(job.notes, err);
+    if (rc == 0) rc = keep_all(&job, err);
     leat__notes_close(&job.notes);
     *n_noted += atomic_load(&job.n_noted);
     return rc;

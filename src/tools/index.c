@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "plan/limit.h"
 #include "tools/tools.h"
 
 /* What is the use of an index that is not kept: here it is a failure, elsewhere a warning. */
@@ -46,10 +47,31 @@ static void tell_place(const leat_tool_config *config, const leat__open_options 
     if (!config || !config->log) return;
     if (options->beside)
         snprintf(text, sizeof text, "kept beside the data, in hidden files that end in .leatidx");
-    else if (options->cache_dir) snprintf(text, sizeof text, "kept in %s/index", options->cache_dir);
-    else if (leat__cache_dir(folder, sizeof folder)) snprintf(text, sizeof text, "kept in %s/index", folder);
+    else if (options->cache_dir) snprintf(text, sizeof text, "kept in %s/sets", options->cache_dir);
+    else if (leat__cache_dir(folder, sizeof folder)) snprintf(text, sizeof text, "kept in %s/sets", folder);
     else return;
     config->log(config->user, LEAT_LOG_INFO, text);
+}
+
+static int index_all(indexing *job, const char *const *paths, int n, leat_error *err) {
+    leat__targets
+        targets; /* without labels: the index holds every image, and warnings are about keeping it */
+    LEAT_TRY(leat__targets_open(&targets, paths, n, LEAT_LABELS_NONE, &job->options, err));
+    int rc = 0;
+    for (size_t i = 0; i < targets.n && rc == 0; i++) {
+        const leat__target *target = &targets.at[i];
+        if (target->kind == LEAT_TARGET_FOLDER) {
+            rc = finish_source(job, target->source, false, err);
+        } else if (target->kind != LEAT_TARGET_RECORDS) {
+            rc = leat__target_refuse(target, "an index is of a folder or of TFRecord files", err);
+        } else if (target->compression != LEAT_COMPRESSION_NONE) {
+            rc = leat__target_refuse(target, "it is read as a stream and needs no index", err);
+        }
+    }
+    if (rc == 0) rc = index_records(job, &targets, err);
+    if (rc == 0) tell_place(job->config, &job->options);
+    leat__targets_free(&targets);
+    return rc;
 }
 
 int leat_index(const char *const *paths, int n, const leat_index_config *how, leat_index_report *report,
@@ -69,23 +91,13 @@ int leat_index(const char *const *paths, int n, const leat_index_config *how, le
                           "leat_index: an index is a side file, and there may be none");
     job.options.refresh = true;
     job.options.beside = job.how.beside != 0;
-    leat__targets
-        targets; /* without labels: the index holds every image, and warnings are about keeping it */
-    LEAT_TRY(leat__targets_open(&targets, paths, n, LEAT_LABELS_NONE, &job.options, err));
-    int rc = 0;
-    for (size_t i = 0; i < targets.n && rc == 0; i++) {
-        const leat__target *target = &targets.at[i];
-        if (target->kind == LEAT_TARGET_FOLDER) {
-            rc = finish_source(&job, target->source, false, err);
-        } else if (target->kind != LEAT_TARGET_RECORDS) {
-            rc = leat__target_refuse(target, "an index is of a folder or of TFRecord files", err);
-        } else if (target->compression != LEAT_COMPRESSION_NONE) {
-            rc = leat__target_refuse(target, "it is read as a stream and needs no index", err);
-        }
-    }
-    if (rc == 0) rc = index_records(&job, &targets, err);
-    if (rc == 0) tell_place(config, &job.options);
-    leat__targets_free(&targets);
+    uint64_t cache_bytes_max;
+    LEAT_TRY(leat__cache_limit(job.options.cache_dir, &cache_bytes_max, err));
+    if (!job.how.beside) LEAT_TRY(leat__sets_open(&job.options.sets, job.options.cache_dir, err));
+    const int rc = index_all(&job, paths, n, err);
+    /* The sets that were indexed are in use here, and stay. */
+    if (rc == 0 && job.options.sets) leat__sets_prune(job.options.cache_dir, cache_bytes_max, NULL, NULL);
+    leat__sets_close(&job.options.sets);
     if (report) *report = job.report;
     return rc;
 }

@@ -16,7 +16,7 @@ def settle(*paths):
 
 
 def kept(folder) -> list:
-    return sorted(folder.rglob("*.leatidx"))
+    return sorted(path for path in folder.rglob("*.leat*") if path.suffix in (".leatidx", ".leatseg"))
 
 
 def test_cache_directory(leat, pictures, records, tmp_path):
@@ -24,9 +24,9 @@ def test_cache_directory(leat, pictures, records, tmp_path):
     settle(path)
     text = leat("index", pictures, path).stdout
     assert re.fullmatch(r"28 samples indexed in [\d.:]+ (us|ms|s|min), kept in (.+)\n", text)
-    assert f"kept in {tmp_path}/cache/leat/index" in text and len(kept(tmp_path / "cache")) == 2
+    assert f"kept in {tmp_path}/cache/leat/sets" in text and len(kept(tmp_path / "cache")) == 2
     other = tmp_path / "other"
-    assert f"kept in {other}/index" in leat("index", "--cache-dir", other, pictures).stdout and len(kept(other)) == 1
+    assert f"kept in {other}/sets" in leat("index", "--cache-dir", other, pictures).stdout and len(kept(other)) == 1
 
 
 def test_beside(leat, pictures, records, tmp_path):
@@ -136,7 +136,7 @@ def test_checkpoints_are_kept_by_a_run(leat, tmp_path):
 def test_checkpoints_beside(leat, tmp_path):
     folder = photos(tmp_path / "photos")
     leat("index", "--beside", "-c", folder)
-    assert kept(tmp_path) == [tmp_path / ".photos.checkpoints.leatidx", tmp_path / ".photos.leatidx"]
+    assert kept(tmp_path) == [tmp_path / ".photos.leatidx", tmp_path / ".photos.positions.leatseg"]
     assert "checkpoints of 6 files are there" in leat("plan", f"folder {folder} | {CROP}").stdout
 
 
@@ -163,11 +163,14 @@ def test_checkpoints_that_are_no_good(leat, tmp_path):
     settle(folder, folder / "a")
     plain = digest(leat, spec + " | options checkpoints=off")
     leat("index", "--beside", "-c", folder)
-    place = tmp_path / ".photos.checkpoints.leatidx"
+    place = tmp_path / ".photos.positions.leatseg"
     good = place.read_bytes()
-    for bad in (b"", good[:-1], good[: len(good) // 2], good + b"x", good[:50] + b"\1" + good[51:], b"x" * len(good)):
+    spoilt = bytearray(good)
+    spoilt[200] ^= 1  # in the first entry
+    for bad, n in ((b"", 0), (good[:40], 0), (good[:-1], 5), (good[:-40], 5), (good + b"x", 6), (spoilt, 5),
+                   (good[:50] + b"\1" + good[51:], 0), (b"x" * len(good), 0), (good[:64] + b"x" * 320 + good[64:], 6)):
         place.write_bytes(bad)
-        assert "checkpoints of 0 files are there" in leat("plan", spec).stdout
+        assert f"checkpoints of {n} files are there" in leat("plan", spec).stdout
         assert digest(leat, spec, "--no-side-files") == digest(leat, spec) == plain
         shutil.rmtree(tmp_path / "cache")
     place.write_bytes(good)  # and the files change, but neither their sizes nor their times

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the checkpoints of a JPEG. The first byte chooses, two more place a part of the picture, the rest are the
- * entries of a side file with a right header:
+/* Any bytes as the positions inside a JPEG. The first byte chooses, two more place a part of the picture, the rest are what
+ * follows the header of a file of positions:
  *     bit 0  the first entry is made to be of this picture, and its block sealed: then all of it reaches the decoder, and
  *            pixels may be wrong, but nothing else; otherwise pixels are those that come without
- *     bit 1  the block's sizes are made to fit as well */
+ *     bit 1  the block's sizes are made to fit as well
+ *     bit 2  checksums of entries are made right from the second one on too */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,11 @@
 
 #include "base/hash.h"
 #include "cache/notes.h"
-#include "format/sidefile.h"
+#include "format/positions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { WIDTH = 203, HEIGHT = 90, CHOICES = 3, ENTRY = 24, BLOCK = 24, NOTE = 10 };
+enum { WIDTH = 203, HEIGHT = 90, CHOICES = 3, ENTRY = LEAT_SEGMENT_HEAD + 8, BLOCK = 24, NOTE = 10 };
 
 static char root[100];
 static unsigned char *picture;
@@ -36,7 +37,7 @@ static const char *path_of(const char *name) {
 }
 
 static void clean_up(void) {
-    unlink(path_of(".photos.checkpoints.leatidx"));
+    unlink(path_of(".photos.positions.leatseg"));
     rmdir(root);
     leat__decoder_free(&decoder);
     free(picture);
@@ -71,42 +72,70 @@ static void set_up(void) {
     require(decoder != NULL);
 }
 
+/* Right checksums for the entry at the beginning of n bytes, whatever it holds; the bytes of it, 0 if it does not fit. */
+static size_t mend(uint8_t *entry, size_t n) {
+    if (n < ENTRY + 8) return 0;
+    const uint64_t length =
+        LEAT_MIN(leat__load_u64(entry + 8), (n - LEAT_SEGMENT_HEAD) / 32 * 32) & ~UINT64_C(7);
+    const leat__segment_entry head = {
+        .sample = leat__load_u64(entry),
+        .length = length,
+        .checksum = leat__segment_checksum(leat__load_u64(entry), entry + LEAT_SEGMENT_HEAD, length)};
+    leat__segment_write_head(entry, &head);
+    const size_t stride = (size_t)leat__segment_stride(length);
+    return stride <= n ? stride : 0;
+}
+
 /* The first entry becomes one of this picture. */
 static void adopt(uint8_t *entry, size_t n, bool fit) {
     const uint64_t key = leat__notes_key(picture, picture_n);
-    uint32_t sizes[2];
-    if (n < ENTRY + BLOCK) return;
+    if (n < ENTRY + BLOCK + 8) return;
     memcpy(entry, &key, sizeof key);
-    memcpy(sizes, entry + 8, sizeof sizes);
-    sizes[0] = (uint32_t)LEAT_MIN((size_t)sizes[0], n - ENTRY) & ~7u;
-    sizes[1] = LEAT_MIN(sizes[1], sizes[0]);
+    memset(entry + LEAT_SEGMENT_HEAD + 4, 0, 4);
+    const size_t room = (n - LEAT_SEGMENT_HEAD) / 32 * 32 - 8;
+    uint32_t size = (uint32_t)LEAT_MIN((size_t)leat__load_u32(entry + LEAT_SEGMENT_HEAD), room);
     uint8_t *block = entry + ENTRY;
-    if (fit && sizes[1] >= BLOCK) {
+    if (fit && size >= BLOCK) {
         const uint16_t across = (WIDTH + 15) / 16, down = (HEIGHT + 15) / 16,
                        step = (uint16_t)(1 + block[12] % across);
         const uint32_t all = (uint32_t)(across + step - 1) / step * down;
-        const uint32_t count = LEAT_MIN((sizes[1] - BLOCK) / NOTE, all);
+        const uint32_t count = LEAT_MIN((size - BLOCK) / NOTE, all);
         memcpy(block + 8, &across, 2);
         memcpy(block + 10, &down, 2);
         memcpy(block + 12, &step, 2);
         memcpy(block + 16, &count, 4);
-        sizes[1] = BLOCK + count * NOTE;
+        size = BLOCK + count * NOTE;
     }
-    memcpy(entry + 8, sizes, sizeof sizes);
-    if (sizes[1] < BLOCK) return;
-    const uint64_t seal = leat__hash(block + 8, sizes[1] - 8, key);
-    memcpy(block, &seal, sizeof seal);
+    leat__store_u32(entry + LEAT_SEGMENT_HEAD, size);
+    if (size >= BLOCK) {
+        const uint64_t seal = leat__hash(block + 8, size - 8, key);
+        memcpy(block, &seal, sizeof seal);
+    }
+    mend(entry, n);
 }
 
-static void put_side_file(const uint8_t *entries, size_t n) {
-    const uint32_t version[2] = {1, 0};
-    const leat__sidefile_part part[] = {{version, sizeof version}, {entries, n}};
-    uint8_t header[LEAT_SIDEFILE_HEADER];
-    leat__sidefile_write_header(header, LEAT_SIDEFILE_NOTES, part, 2);
-    const int fd = open(path_of(".photos.checkpoints.leatidx"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+static void put_file(const uint8_t *entries, size_t n) {
+    uint8_t header[LEAT_SEGMENT_HEADER];
+    leat__positions_write_header(header);
+    const int fd = open(path_of(".photos.positions.leatseg"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     require(fd >= 0 && write(fd, header, sizeof header) == (ssize_t)sizeof header);
-    require(write(fd, version, sizeof version) == (ssize_t)sizeof version);
     require(write(fd, entries, n) == (ssize_t)n && close(fd) == 0);
+}
+
+/* What the parser finds lies inside of the bytes, and it goes on. In memory of its own size. */
+static void parse(const uint8_t *entries, size_t n) {
+    for (int last = 0; last < 2; last++) {
+        leat__positions_entry entry;
+        size_t at = 0;
+        while (leat__positions_next(entries, n, last, &at, &entry)) {
+            require(at % LEAT_SEGMENT_UNIT == 0 && entry.size <= entry.cap &&
+                    entry.cap <= LEAT_POSITIONS_CAP);
+            require(entry.block >= entries + at && entry.block + entry.size <= entries + n);
+            at += leat__positions_stride(entry.cap);
+            require(at <= n);
+        }
+        require(at <= n);
+    }
 }
 
 static int decode(const leat__box *box, leat__decode_notes *notes, uint8_t *rows) {
@@ -124,11 +153,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!root[0]) set_up();
     if (size < CHOICES) return 0;
     const size_t n = size - CHOICES;
-    uint8_t *entries = malloc(n + 1);
+    uint8_t *entries = malloc(n ? n : 1);
     require(entries);
-    memcpy(entries, data + CHOICES, n);
+    if (n) memcpy(entries, data + CHOICES, n);
     if (data[0] & 1) adopt(entries, n, data[0] & 2);
-    put_side_file(entries, n);
+    if (data[0] & 4)
+        for (size_t at = 0, step = 1; step; at += step) step = mend(entries + at, n - at);
+    put_file(entries, n);
+    parse(entries, n);
     free(entries);
     const leat__open_options open = {.n_threads = 1, .cache_dir = "/proc/leat"};
     const leat__notes_options options = {
@@ -147,7 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(rc == 0 && decode(&box, NULL, without) == 0);
         require(memcmp(with, without, 3 * (size_t)box.width * (size_t)box.height) == 0);
     }
-    leat__notes_store(notes, NULL); /* to where nothing can be kept */
+    require(leat__notes_start(notes, NULL) < 0); /* nothing can be kept there */
     leat__buf_free(&block);
     leat__notes_close(&notes);
     return 0;

@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             const uint64_t facts[3] = {1, shard_size, (uint64_t)shard_time};
             memcpy(payload, facts, sizeof facts);
         }
-        leat__sidefile_write_header(file, kind, &(leat__sidefile_part){payload, n}, 1);
+        leat__sidefile_write_header(file, kind, payload, n);
         put(kind == LEAT_SIDEFILE_FOLDER ? ".photos.leatidx" : ".shard.leatidx", file,
             LEAT_SIDEFILE_HEADER + n);
     } else put(kind == LEAT_SIDEFILE_FOLDER ? ".photos.leatidx" : ".shard.leatidx", payload, n);

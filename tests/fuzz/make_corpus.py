@@ -158,8 +158,10 @@ def main() -> None:
     put("sidefile", "payload", bytes(range(64)))
     spots = b"".join(struct.pack("<I3h", 8000 * i, i, 2 * i, -i) for i in range(24))
     block = struct.pack("<Q4H2I", 0, 13, 6, 4, 0, 24, 0) + spots
-    for choice in (0, 1, 3):
-        put("notes", f"entries{choice}", bytes([choice, 90, 70]) + struct.pack("<Q4I", 0, len(block), len(block), 0, 0) + block)
+    entry = struct.pack("<QQQ4sI", 7, 8 + len(block), 0, b"ENTR", 0) + struct.pack("<II", len(block), 0) + block
+    entry += bytes(-len(entry) % 32)
+    for choice in (0, 1, 3, 4, 7):
+        put("notes", f"entries{choice}", bytes([choice, 90, 70]) + 2 * entry)
     for name, array in (("image", np.zeros((2, 3, 4, 3), "f4")), ("label", np.zeros(5, "i8")), ("one", np.uint8(3)),
                         ("columns", np.asfortranarray(np.zeros((2, 3), "f2")))):
         out = io.BytesIO()

@@ -3,24 +3,12 @@
 /* The index of a folder: trusted exactly as long as it is right, wherever it lies, whoever wrote it; small. */
 #include "unit/testing_folder.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "format/sidefile.h"
 
 /* ------------------------------------------------------------------------------------------- index */
-
-static int n_index_files(const char *cache) {
-    char path[4200];
-    snprintf(path, sizeof path, "%s/index", cache);
-    DIR *dir = opendir(path);
-    int n = 0;
-    if (!dir) return 0;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) n += strstr(e->d_name, ".leatidx") != NULL;
-    closedir(dir);
-    return n;
-}
 
 static bool scanned; /* whether the last open walked the tree */
 static int note_scan(void *user, const char *what, uint64_t done, uint64_t total) {
@@ -61,7 +49,7 @@ static void test_index(void **state) {
     touch(in_dir("index/b/x.png"));
     settle();
     assert_int_equal(open_cached(cache), 6);
-    assert_true(scanned && n_index_files(cache) == 1);
+    assert_true(scanned && find_side_files(cache, NULL, 0) == 1);
     assert_int_equal(open_cached(cache), 6);
     assert_false(scanned); /* used */
     touch(in_dir("index/b/y.png"));
@@ -85,16 +73,12 @@ static void test_index(void **state) {
     open_cached(cache);
     remove_tree(in_dir("index/c"));
     assert_int_equal(open_cached(cache), 6); /* a folder less */
-    assert_int_equal(n_index_files(cache), 1);
+    assert_int_equal(find_side_files(cache, NULL, 0), 1);
     /* Damaged in any way, it is made again. */
     settle();
     open_cached(cache);
     char path[4300];
-    snprintf(path, sizeof path, "%s/index", cache);
-    DIR *dir = opendir(path);
-    for (struct dirent *e; (e = readdir(dir)) != NULL;)
-        if (e->d_name[0] != '.') snprintf(path, sizeof path, "%s/index/%s", cache, e->d_name);
-    closedir(dir);
+    assert_int_equal(find_side_files(cache, path, sizeof path), 1);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     for (off_t at = 0; at < st.st_size; at += 1 + st.st_size / 40) {
@@ -148,8 +132,7 @@ static void test_forged_index(void **state) {
         leat__buf_append(&payload, dirs, sizeof dirs);
         leat__buf_append(&payload, &file, sizeof file);
         uint8_t header[LEAT_SIDEFILE_HEADER];
-        leat__sidefile_write_header(header, LEAT_SIDEFILE_FOLDER,
-                                    &(leat__sidefile_part){payload.data, payload.size}, 1);
+        leat__sidefile_write_header(header, LEAT_SIDEFILE_FOLDER, payload.data, payload.size);
         leat__buf whole = {.kind = LEAT_MEM_TOOL};
         leat__buf_append(&whole, header, sizeof header);
         leat__buf_append(&whole, payload.data, payload.size);

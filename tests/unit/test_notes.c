@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat-test: timeout=60 */
-/* The table of checkpoints: what is kept, for how many files, by several threads at once, and from run to run. */
+/* The table of positions inside JPEG files: what is kept, for how many files, by several threads at once, and from run to run. */
 #include "unit/testing.h"
 
+#include "base/sets.h"
 #include "base/thread.h"
 #include "cache/notes.h"
 
@@ -20,11 +21,25 @@ static int end_all(void **state) {
     return end_files(state);
 }
 
+static uint64_t cache_bytes_max = UINT64_C(1) << 30;
+static char said[1000];
+static int n_said;
+
+static void on_log(void *user, int level, const char *message) {
+    (void)user, (void)level;
+    snprintf(said, sizeof said, "%s", message);
+    n_said++;
+}
+
 static leat__notes *open_notes(size_t bytes_max, uint64_t n_files, bool side) {
     const leat__open_options open = {
         .n_threads = 1, .cache_dir = side ? in_dir("cache") : NULL, .no_side_files = !side};
-    const leat__notes_options options = {
-        .bytes_max = bytes_max, .n_files = n_files, .home = in_dir("photos"), .open = &open};
+    const leat__notes_options options = {.bytes_max = bytes_max,
+                                         .n_files = n_files,
+                                         .home = in_dir("photos"),
+                                         .open = &open,
+                                         .cache_bytes_max = cache_bytes_max,
+                                         .log = on_log};
     leat__notes *notes = NULL;
     leat_error err;
     if (leat__notes_open(&notes, &options, &err) != 0) fail_msg("%s", err.message);
@@ -95,28 +110,203 @@ static void little_memory(void **state) {
     leat__decoder_free(&decoder);
 }
 
+static void start(leat__notes *notes) {
+    leat_error err;
+    if (leat__notes_start(notes, &err) != 0) fail_msg("%s", err.message);
+}
+
+static void flush(leat__notes *notes) {
+    leat_error err;
+    const int rc = leat__notes_flush(notes, UINT64_C(20000000000), &err);
+    if (rc != 0) fail_msg("%d: %s", rc, rc < 0 ? err.message : "not all is written");
+}
+
+/* The file of positions of "photos". */
+static const char *kept_file(void) {
+    static char path[600];
+    leat__sets *sets;
+    leat_error err;
+    char *home = leat__real_path(in_dir("photos"));
+    assert_int_equal(leat__sets_open(&sets, in_dir("cache"), &err), 0);
+    assert_int_equal(leat__sets_folder(sets, home, true, path, sizeof path, &err), 0);
+    leat__sets_close(&sets);
+    leat__free(home);
+    strcat(path, "/positions.leatseg");
+    return path;
+}
+
+static leat__buf read_kept(void) {
+    leat__buf bytes = {0};
+    leat_error err;
+    if (leat__file_read_all(kept_file(), &bytes, 1 << 20, &err) < 0) fail_msg("%s", err.message);
+    return bytes;
+}
+
+static uint64_t n_loaded(size_t bytes_max) {
+    leat__notes *notes = open_notes(bytes_max, FILES, true);
+    const uint64_t n = leat__notes_facts_of(notes).n_loaded;
+    leat__notes_close(&notes);
+    return n;
+}
+
 static void from_run_to_run(void **state) {
     (void)state;
     leat__decoder *decoder = leat__decoder_new(NULL);
     leat__buf block = {0};
     size_t known[FILES];
-    leat_error err;
     for (int run = 0; run < 4; run++) { /* each brings five more */
         leat__notes *notes = open_notes(1 << 20, FILES, true);
         assert_int_equal(leat__notes_facts_of(notes).n_loaded, 5 * run);
+        start(notes);
         for (int i = 0; i < 5 * run; i++) assert_int_equal(use(notes, decoder, &block, i, 30, 100), known[i]);
-        assert_int_equal(leat__notes_store(notes, &err), 0); /* nothing new: nothing happens */
+        flush(notes); /* nothing new: nothing happens */
         for (int i = 5 * run; i < 5 * run + 5; i++) {
             use(notes, decoder, &block, i, 100, 20 + 4 * i);
+            if (i % 2) flush(notes);                  /* then it is written twice, to one place */
             use(notes, decoder, &block, i, 100, 110); /* more of it */
             known[i] = use(notes, decoder, &block, i, 0, 0);
         }
-        assert_int_equal(leat__notes_store(notes, &err), 0);
-        leat__notes_close(&notes);
+        if (run % 2) flush(notes);
+        leat__notes_close(&notes); /* writes the little that is left */
     }
-    leat__notes *notes = open_notes(600, FILES, true); /* too little memory to load them */
-    assert_int_equal(leat__notes_facts_of(notes).n_loaded, 0);
+    assert_in_range(n_loaded(3000), 1, FILES - 1); /* too little memory for all of them */
+    leat__buf kept = read_kept();
+    size_t wanted = 64;
+    for (int i = 0; i < FILES; i++)
+        wanted += LEAT_ALIGN_UP(32 + 8 + LEAT_ALIGN_UP(known[i], (size_t)8), (size_t)32);
+    assert_int_equal(kept.size, wanted); /* every file has one place */
+    leat__buf_free(&kept);
+    leat__buf_free(&block);
+    leat__decoder_free(&decoder);
+}
+
+/* Each entry of a damaged file counts for itself. */
+static void damaged(void **state) {
+    (void)state;
+    leat__buf kept = read_kept();
+    assert_int_equal(n_loaded(1 << 20), FILES);
+    uint64_t before = UINT64_MAX;
+    for (size_t n = kept.size; n > 64; n -= LEAT_MIN(n - 64, (size_t)401)) {
+        write_file(kept_file(), kept.data, n);
+        const uint64_t now = n_loaded(1 << 20);
+        assert_true(now <= before);
+        before = now;
+    }
+    assert_in_range(before, 0, 1);
+    for (size_t i = 0; i < kept.size; i += 97) {
+        kept.data[i] ^= 1;
+        write_file(kept_file(), kept.data, kept.size);
+        const uint64_t now = n_loaded(1 << 20);
+        if (i < 64) assert_int_equal(now, 0);
+        else assert_in_range(now, FILES - 1, FILES); /* FILES: it hit the zeros between two entries */
+        kept.data[i] ^= 1;
+    }
+    /* A run over a damaged file adds to it, or begins anew if its header is bad. */
+    leat__decoder *decoder = leat__decoder_new(NULL);
+    leat__buf block = {0};
+    for (int header = 0; header < 2; header++) {
+        kept.data[header ? 3 : 150] ^= 1;
+        write_file(kept_file(), kept.data, kept.size - 1);
+        kept.data[header ? 3 : 150] ^= 1;
+        leat__notes *notes = open_notes(1 << 20, FILES, true);
+        start(notes);
+        for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 100, 110);
+        flush(notes);
+        leat__notes_close(&notes);
+        assert_int_equal(n_loaded(1 << 20), FILES);
+    }
+    assert_int_equal(n_said, 0);
+    leat__buf_free(&kept);
+    leat__buf_free(&block);
+    leat__decoder_free(&decoder);
+}
+
+/* A worker that adds to what is known, with a writer that takes it: no allocation. */
+static void nothing_allocated(void **state) {
+    (void)state;
+    remove_tree(in_dir("cache"));
+    leat__decoder *decoder = leat__decoder_new(NULL);
+    leat__buf block = {0};
+    leat__notes *warm = open_notes(1 << 20, FILES, false), *notes = open_notes(1 << 20, FILES, true);
+    start(notes);
+    for (int i = 0; i < FILES; i++) {
+        use(warm, decoder, &block, i, 100, 110);
+        use(notes, decoder, &block, i, 100, 20);
+    }
+    flush(notes);
+    leat__mem_fail_at(0);
+    for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 100, 110);
+    flush(notes);
+    assert_int_equal(leat__mem_fail_at(0), 0);
     leat__notes_close(&notes);
+    leat__notes_close(&warm);
+    assert_int_equal(n_loaded(1 << 20), FILES);
+    leat__buf_free(&block);
+    leat__decoder_free(&decoder);
+}
+
+/* Of two that write at once the second keeps its positions in memory and says nothing. */
+static void one_writer(void **state) {
+    (void)state;
+    remove_tree(in_dir("cache"));
+    leat__decoder *decoder = leat__decoder_new(NULL);
+    leat__buf block = {0};
+    leat_error err;
+    leat__notes *a = open_notes(1 << 20, FILES, true), *b = open_notes(1 << 20, FILES, true);
+    start(a);
+    start(b);
+    use(a, decoder, &block, 1, 100, 110);
+    flush(a);
+    use(b, decoder, &block, 2, 100, 110);
+    assert_int_equal(leat__notes_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
+    leat__notes_close(&a);
+    leat__notes_close(&b);
+    assert_int_equal(n_loaded(1 << 20), 1);
+    a = open_notes(1 << 20, FILES, true); /* and a file that has grown since it was loaded is left alone */
+    b = open_notes(1 << 20, FILES, true);
+    start(a);
+    start(b);
+    use(a, decoder, &block, 3, 100, 110);
+    flush(a);
+    leat__notes_close(&a);
+    use(b, decoder, &block, 4, 100, 110);
+    assert_int_equal(leat__notes_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
+    leat__notes_close(&b);
+    assert_int_equal(n_loaded(1 << 20), 2);
+    assert_int_equal(n_said, 0);
+    leat__buf_free(&block);
+    leat__decoder_free(&decoder);
+}
+
+/* A cache directory that is full, and one that cannot be written to: said once, and the run goes on. */
+static void not_kept(void **state) {
+    (void)state;
+    leat__decoder *decoder = leat__decoder_new(NULL);
+    leat__buf block = {0};
+    leat_error err;
+    remove_tree(in_dir("cache"));
+    cache_bytes_max = 3000;
+    leat__notes *notes = open_notes(1 << 20, FILES, true);
+    start(notes);
+    for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 100, 110);
+    assert_int_equal(leat__notes_flush(notes, UINT64_C(20000000000), &err), LEAT_ERR_LIMIT);
+    for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 0, 0);
+    use(notes, decoder, &block, 0, 30, 112); /* a worker says it */
+    leat__notes_close(&notes);
+    assert_int_equal(n_said, 1);
+    assert_non_null(strstr(said, "LEAT_CACHE_BYTES"));
+    cache_bytes_max = UINT64_C(1) << 30;
+    assert_true(n_loaded(1 << 20) < FILES);
+    struct stat st;
+    assert_int_equal(stat(kept_file(), &st), 0);
+    assert_true(st.st_size <= 3000);
+    remove_tree(in_dir("cache"));
+    write_file(in_dir("cache"), "a file", 6);
+    notes = open_notes(1 << 20, FILES, true);
+    assert_true(leat__notes_start(notes, &err) < 0);
+    use(notes, decoder, &block, 0, 30, 112);
+    leat__notes_close(&notes);
+    assert_int_equal(n_said, 1); /* that is for the caller of start to say */
     leat__buf_free(&block);
     leat__decoder_free(&decoder);
 }
@@ -137,12 +327,16 @@ static int use_one(void *user, uint64_t item, int worker, leat_error *err) {
 
 static void by_several_threads(void **state) {
     (void)state;
-    crowd c = {.notes = open_notes(1 << 20, FILES, false)};
+    remove_tree(in_dir("cache"));
+    unlink(in_dir("cache"));
+    crowd c = {.notes = open_notes(1 << 20, FILES, true)};
     leat_error err;
+    start(c.notes);
     for (int i = 0; i < 4; i++) c.decoder[i] = leat__decoder_new(NULL);
     if (leat__parallel(4, 2000, use_one, &c, &err) < 0) fail_msg("%s", err.message);
     assert_int_equal(leat__notes_facts_of(c.notes).n_files, 5);
     leat__notes_close(&c.notes);
+    assert_int_equal(n_loaded(1 << 20), 5);
     for (int i = 0; i < 4; i++) {
         leat__decoder_free(&c.decoder[i]);
         leat__buf_free(&c.block[i]);
@@ -151,10 +345,10 @@ static void by_several_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_and_extended),
-        cmocka_unit_test(little_memory),
-        cmocka_unit_test(from_run_to_run),
-        cmocka_unit_test(by_several_threads),
+        cmocka_unit_test(kept_and_extended), cmocka_unit_test(little_memory),
+        cmocka_unit_test(from_run_to_run),   cmocka_unit_test(damaged),
+        cmocka_unit_test(nothing_allocated), cmocka_unit_test(one_writer),
+        cmocka_unit_test(not_kept),          cmocka_unit_test(by_several_threads),
     };
     return cmocka_run_group_tests(tests, begin_all, end_all);
 }

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,6 +62,18 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static void remove_tree(const char *path) {
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Side files in a cache directory, and the path of the last one if there is room for it. */
+static int find_side_files(const char *cache, char *last, size_t cap) {
+    char pattern[4300];
+    glob_t found = {0};
+    snprintf(pattern, sizeof pattern, "%s/sets/*/*.leatidx", cache);
+    if (glob(pattern, 0, NULL, &found) != 0) return 0;
+    const int n = (int)found.gl_pathc;
+    if (n && cap) snprintf(last, cap, "%s", found.gl_pathv[n - 1]);
+    globfree(&found);
+    return n;
 }
 
 static int begin_files(void **state) {
