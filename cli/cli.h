@@ -25,7 +25,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index,
-    cli_synth, cli_pack, cli_view, cli_compare, cli_split;
+    cli_synth, cli_pack, cli_view, cli_compare, cli_split, cli_cache;
 
 /* opts.c: one table of options a verb, which parsing and --help are made of. */
 typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;

@@ -6,7 +6,7 @@
 
 static const cli_verb *const verbs[] = {&cli_run,  &cli_bench,   &cli_plan,  &cli_ops,   &cli_info,
                                         &cli_show, &cli_check,   &cli_index, &cli_synth, &cli_pack,
-                                        &cli_view, &cli_compare, &cli_split};
+                                        &cli_view, &cli_compare, &cli_split, &cli_cache};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
 static void print_help(FILE *f) {

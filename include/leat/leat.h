@@ -156,25 +156,25 @@ typedef int (*leat_waiting_fn)(void *user);
 typedef void *(*leat_slot_alloc_fn)(void *user, size_t bytes, size_t alignment);
 typedef void (*leat_slot_free_fn)(void *user, void *memory, size_t bytes);
 
-typedef struct leat_config {       /* zeroed = sensible defaults                                          */
-    int n_threads;                 /* workers; 0 = a fair share of the cores this process may use         */
-    int n_slots;                   /* batches in memory at once; 0 = what `prefetch` says, else automatic */
-    int synchronous;               /* 1 = no threads: everything runs in the caller of next               */
-    int on_error;                  /* LEAT_ON_ERROR_*; 0 = raise                                          */
-    int n_epochs;                  /* 0 = one epoch, -1 = without end                                     */
-    int tune;                      /* 0 = slots in use follow what the consumer waits for, -1 = fixed     */
-    int rank;                      /* of this process among world_size that train together, from 0        */
-    int world_size;                /* 0 = alone, -1 = rank and number as the launcher's environment says  */
-    int local_world_size;          /* of them on this machine, which threads and memory are divided by; 0 =
+typedef struct leat_config {   /* zeroed = sensible defaults                                          */
+    int n_threads;             /* workers; 0 = a fair share of the cores this process may use         */
+    int n_slots;               /* batches in memory at once; 0 = what `prefetch` says, else automatic */
+    int synchronous;           /* 1 = no threads: everything runs in the caller of next               */
+    int on_error;              /* LEAT_ON_ERROR_*; 0 = raise                                          */
+    int n_epochs;              /* 0 = one epoch, -1 = without end                                     */
+    int tune;                  /* 0 = slots in use follow what the consumer waits for, -1 = fixed     */
+    int rank;                  /* of this process among world_size that train together, from 0        */
+    int world_size;            /* 0 = alone, -1 = rank and number as the launcher's environment says  */
+    int local_world_size;      /* of them on this machine, which threads and memory are divided by; 0 =
                                       as the environment says                                             */
-    int64_t max_bad;               /* bad samples of an epoch after which it fails; 0 = any number        */
-    uint64_t seed;                 /* for every random operation that has none of its own                 */
-    size_t memory_max_bytes;       /* 0 = a quarter of what is available                                  */
-    const char *cache_dir;         /* indexes go here; NULL = the user's cache directory                  */
-    int no_side_files;             /* 1 = neither read nor write indexes on disk                          */
-    int params;                    /* 1 = batches tell what was drawn: leat_batch_params                  */
-    leat_log_fn log;               /* NULL = silence                                                      */
-    leat_progress_fn progress;     /* NULL = none                                                         */
+    int64_t max_bad;           /* bad samples of an epoch after which it fails; 0 = any number        */
+    uint64_t seed;             /* for every random operation that has none of its own                 */
+    size_t memory_max_bytes;   /* 0 = a quarter of what is available                                  */
+    const char *cache_dir;     /* indexes go here, see leat_cache_list; NULL = the user's cache directory */
+    int no_side_files;         /* 1 = neither read nor write indexes on disk                          */
+    int params;                /* 1 = batches tell what was drawn: leat_batch_params                  */
+    leat_log_fn log;           /* NULL = silence                                                      */
+    leat_progress_fn progress; /* NULL = none                                                         */
     leat_slot_alloc_fn slot_alloc; /* NULL = leat's own                                               */
     leat_slot_free_fn slot_free;
     leat_waiting_fn waiting; /* NULL = next waits without asking                                          */

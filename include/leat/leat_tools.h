@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * leat_tools.h: what the commands do, for programs: describe operations, look into data, check it, index it, make a
- * practice set, pack a folder, write records, measure a ceiling. Feeding itself is leat.h.
+ * leat_tools.h: what the commands do, for programs: describe operations, look into data, check it, index it, look after
+ * the cache directory, make a practice set, pack a folder, write records, measure a ceiling. Feeding itself is leat.h.
  *
  * Functions with a leat_tool_config, which may be NULL, work in parallel and call back on the thread that called them
  * only. What they return, and what `reserved` is for, is told at the top of leat.h: *_config structs must be zeroed
@@ -139,6 +139,43 @@ typedef struct leat_index_report {
 /* Makes the index of a folder or of TFRecords anew and keeps it. how and report may be NULL. */
 LEAT_API int leat_index(const char *const *paths, int n, const leat_index_config *how,
                         leat_index_report *report, const leat_tool_config *config, leat_error *err);
+
+/* ------------------------------------------------------------------------------ the cache directory
+ *
+ * Indexes, answers to questions about samples and positions inside JPEG files are kept from run to run, in a folder for each
+ * data set. Together they have at most LEAT_CACHE_BYTES (the environment variable, such as 500MiB), by default 4 GiB or 5 %
+ * of the disk if that is less. Whenever something is added, the data sets that were not used for longest are removed until
+ * the rest fits. A data set that a process uses stays. */
+
+typedef struct leat_cache_set { /* what is kept of one data set; texts live until the callback returns */
+    const char *path;           /* of the data set; "" if that is not known                            */
+    const char *folder;         /* where it is kept                                                    */
+    uint64_t bytes, n_files;
+    int64_t used_s; /* when it was last used, in seconds since 1970                                */
+    int in_use;     /* a process uses it now                                                       */
+    const char
+        *foreign; /* a file in the folder that leat did not make: then nothing in it is removed; or NULL */
+    uint64_t reserved[4]; /* 0 */
+} leat_cache_set;
+
+typedef struct leat_cache_report {
+    char path[1024];        /* the cache directory                                                */
+    uint64_t n_sets, bytes; /* that are there, or are left                                        */
+    uint64_t bytes_max;     /* the limit                                                          */
+    uint64_t n_removed, bytes_removed;
+    uint64_t n_in_use, n_foreign; /* of those that are left: in use; with files that leat did not make  */
+    uint64_t reserved[8];         /* 0 */
+} leat_cache_report;
+
+/* Calls set for each data set, least recently used first; non-zero from it stops. set and report may be NULL. */
+LEAT_API int leat_cache_list(int (*set)(void *user, const leat_cache_set *set), void *user,
+                             leat_cache_report *report, const leat_tool_config *config, leat_error *err);
+#define LEAT_CACHE_LIMIT UINT64_MAX
+/* Removes data sets, least recently used first, until they have bytes_max bytes or less; LEAT_CACHE_LIMIT: until they are
+ * within the limit, 0: all. Data sets in use stay, and so does whatever leat did not make: links are not followed. Removes
+ * also what older versions and killed processes have left. report may be NULL. */
+LEAT_API int leat_cache_prune(uint64_t bytes_max, leat_cache_report *report, const leat_tool_config *config,
+                              leat_error *err);
 
 /* --------------------------------------------------------------------------------------------- make */
 
