@@ -105,9 +105,15 @@ static int run(int argc, char **argv) {
     uint64_t bytes_max = LEAT_CACHE_LIMIT;
     const char *cache_dir = NULL;
     const cli_opt opts[] = {
-        {"prune", 0, CLI_FLAG, &prune, 0, 0},         {"max-bytes", 0, CLI_BYTES, &bytes_max, 0, 0},
-        {"clear", 0, CLI_FLAG, &clear, 0, 0},         {"json", 0, CLI_FLAG, &json, 0, 0},
-        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0}, {0},
+        {"prune", 0, CLI_FLAG, &prune, 0, 0, NULL,
+         "remove data sets until the rest is within the limit, least recently used first", NULL},
+        {"max-bytes", 0, CLI_BYTES, &bytes_max, 0, 0, "N",
+         "with --prune: until they have so many bytes, such as 500MiB", NULL},
+        {"clear", 0, CLI_FLAG, &clear, 0, 0, NULL,
+         "remove all of them; exit code 1 if a folder holds files that leat did not make", NULL},
+        {"json", 0, CLI_FLAG, &json, 0, 0, NULL, "one JSON object", NULL},
+        {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0, "DIR", "another cache directory", "~/.cache/leat"},
+        {0},
     };
     const int rc = cli_options(&cli_cache, opts, &argc, &argv);
     if (rc) return rc < 0 ? CLI_OK : rc;
@@ -125,26 +131,18 @@ static int run(int argc, char **argv) {
 const cli_verb cli_cache = {
     .name = "cache",
     .help = "List what is kept of data sets from run to run, and remove it.",
-    .usage =
-        "Usage: leat cache [OPTIONS]\n\n"
-        "Lists the data sets of the cache directory: size, last use, path. For each of them it holds the\n"
-        "index, answers to questions about the samples, and positions inside JPEG files. All of it can be\n"
-        "removed at any time; the next run makes it again.\n\n"
-        "The directory has at most 4 GiB, or 5 % of the disk if that is less; LEAT_CACHE_BYTES=500MiB in "
-        "the\n"
-        "environment sets another limit. When something is added, the data sets that were not used for\n"
-        "longest are removed. A data set that is in use stays.\n\n"
-        "      --prune          remove data sets until the rest is within the limit, least recently used "
-        "first\n"
-        "      --max-bytes N    with --prune: until they have so many bytes, such as 500MiB\n"
-        "      --clear          remove all of them; exit code 1 if a folder holds files that leat did not "
-        "make\n"
-        "      --json           one JSON object\n"
-        "      --cache-dir DIR  another cache directory; default ~/.cache/leat\n\n"
-        "Example:\n"
+    .synopsis = "[OPTIONS]",
+    .about =
+        "Lists the data sets of the cache directory: size, last use, path. For each of them it holds the "
+        "index, answers to questions about the samples, and positions inside JPEG files. All of it can be "
+        "removed at any time; the next run makes it again.\n\nThe directory has at most 4 GiB, or 5 % of "
+        "the disk if that is less; LEAT_CACHE_BYTES=500MiB in the environment sets another limit. When "
+        "something is added, the data sets that were not used for longest are removed. A data set that is "
+        "in use stays.",
+    .example =
         "  leat cache\n"
         "  leat cache --prune --max-bytes 1GiB\n"
-        "  LEAT_CACHE_BYTES=20GiB leat run \"folder photos | shuffle | decode | random_resized_crop 224 | "
-        "batch 64\"\n",
+        "  LEAT_CACHE_BYTES=20GiB leat run \"folder photos | shuffle | decode | random_resized_crop 224 "
+        "| batch 64\"",
     .run = run,
 };

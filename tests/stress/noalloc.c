@@ -129,9 +129,9 @@ static void test_counter(void **state) {
     assert_int_equal(n_allocations, before + 3);
 }
 
-static int allocate_late(void *user, const leat_tensor *in, int n_in, const leat_tensor *out, int n_out,
-                         uint64_t sample, leat_error *err) {
-    (void)n_in, (void)n_out, (void)sample, (void)err;
+static int allocate_late(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
+                         const leat_tensor *out, int n_out, leat_error *err) {
+    (void)n_in, (void)n_out, (void)info, (void)err;
     if (atomic_fetch_add((atomic_int *)user, 1) == 167) free(malloc(10));
     memcpy(out->data, in->data, 1);
     return 0;
