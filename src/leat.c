@@ -227,15 +227,15 @@ int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err
     leat__error_clear(err);
     if (!feed || !text)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
-    const bool locked = leat__pipeline_lock(feed);
     leat__cursor cursor;
-    leat__mark *mark = locked && feed->stream ? leat__mark_new() : NULL;
+    leat__mark *mark = feed->stream ? leat__mark_new() : NULL;
+    if (feed->stream && !mark) return leat__fail_memory(err, sizeof cursor, "a state");
+    const bool locked = leat__pipeline_lock(feed);
     int rc = locked ? 0 : leat__pipeline_fail_forked(err);
-    if (rc == 0 && feed->stream && !mark) rc = leat__fail_memory(err, sizeof cursor, "a state");
     if (rc == 0) rc = leat__state_read(feed, text, &cursor, mark, err);
     if (rc == 0) leat__sched_move(feed, cursor, mark);
-    leat__free(mark);
     leat__pipeline_unlock(feed, locked);
+    leat__free(mark);
     return rc;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 
+#include "base/locks.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,6 +38,7 @@ int leat__file_stat(const char *path, leat__stat *out, leat_error *err) {
 }
 
 int leat__file_open(leat__file *file, const char *path, leat_error *err) {
+    leat__lock_check_work();
     struct stat st;
     *file = (leat__file){.fd = -1};
     int fd;
@@ -61,6 +64,7 @@ int leat__file_open(leat__file *file, const char *path, leat_error *err) {
 
 int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t offset, const char *path,
                        leat_error *err) {
+    leat__lock_check_work();
     for (size_t done = 0; done < n;) {
         const ssize_t got = pread(file->fd, (uint8_t *)dst + done, n - done, (off_t)(offset + done));
         if (got > 0) done += (size_t)got;

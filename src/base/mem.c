@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
 
+#include "base/locks.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -79,6 +81,10 @@ leat__account *leat__account_use(leat__account *account) {
     return before;
 }
 
+leat__account *leat__account_now(void) {
+    return current;
+}
+
 static void count(block_head *head, leat__mem_kind kind, size_t bytes) {
     *head = (block_head){.bytes = bytes, .kind = kind, .account = current};
     atomic_fetch_add(&held[kind], bytes);
@@ -98,6 +104,7 @@ static void uncount(const block_head *head) {
 
 static void *alloc_raw(leat__mem_kind kind, size_t bytes, bool zeroed) {
     size_t total;
+    leat__lock_check_work();
     if (!leat__add_size(bytes, sizeof(block_head) + LEAT_MEM_PAD + LEAT_CACHE_LINE, &total)) return NULL;
     total = total / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
     if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
@@ -128,6 +135,7 @@ static size_t page_bytes(size_t bytes) {
 }
 
 void *leat__alloc_pages(size_t bytes) {
+    leat__lock_check_work();
     if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
     uint8_t *pages =
         mmap(NULL, page_bytes(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

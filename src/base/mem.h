@@ -39,8 +39,10 @@ typedef struct leat__account leat__account;
 leat__account *leat__account_new(void); /* NULL without memory */
 void leat__account_close(leat__account **account);
 uint64_t leat__account_bytes(const leat__account *account);
-/* What this thread, and threads that it starts, allocate from now on is counted there; NULL = nowhere. The one before. */
+/* What this thread allocates from now on is counted there; NULL = nowhere. The one before. */
 leat__account *leat__account_use(leat__account *account);
+/* Where this thread counts: for the threads that it starts. */
+leat__account *leat__account_now(void);
 
 /* Whole pages, page-aligned, huge ones where the system gives them; zeroed, and not resident before they are touched. For
  * the memory of batches. */

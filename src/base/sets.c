@@ -52,8 +52,8 @@ int leat__sets_open(leat__sets **out, const char *cache_dir, leat_error *err) {
     leat__sets *sets = leat__alloc(LEAT_MEM_PLAN, sizeof *sets);
     if (!sets) return leat__fail_memory(err, sizeof *sets, "the cache directory");
     sets->dir = leat__strdup(LEAT_MEM_PLAN, path);
-    const int rc =
-        sets->dir ? leat__mutex_init(&sets->mutex, err) : leat__fail_memory(err, sizeof path, "a path");
+    const int rc = sets->dir ? leat__mutex_init(&sets->mutex, LEAT_LOCK_SETS, err)
+                             : leat__fail_memory(err, sizeof path, "a path");
     if (rc < 0) {
         leat__free(sets->dir);
         leat__free(sets);
@@ -68,7 +68,7 @@ void leat__sets_close(leat__sets **handle) {
     *handle = NULL;
     if (!sets) return;
     for (int i = 0; i < sets->n; i++) close(sets->held[i].fd);
-    pthread_mutex_destroy(&sets->mutex);
+    leat__mutex_destroy(&sets->mutex);
     leat__free(sets->dir);
     leat__free(sets);
 }

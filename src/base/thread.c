@@ -7,9 +7,32 @@
 
 #include "base/mem.h"
 
-int leat__mutex_init(leat__mutex *mutex, leat_error *err) {
-    const int rc = pthread_mutex_init(mutex, NULL);
+#ifdef LEAT_CHECK_LOCKS
+static _Thread_local unsigned held; /* bit i: the lock of rank i */
+
+void leat__lock_taken(leat__lock_rank rank) {
+    assert(held >> rank == 0); /* it comes before one that this thread has */
+    held |= 1u << rank;
+}
+
+void leat__lock_given(leat__lock_rank rank) {
+    assert(held >> rank & 1);
+    held &= ~(1u << rank);
+}
+
+void leat__lock_check_work(void) {
+    assert(!(held >> LEAT_LOCK_SCHED & 1));
+}
+#endif
+
+int leat__mutex_init(leat__mutex *mutex, leat__lock_rank rank, leat_error *err) {
+    mutex->rank = rank;
+    const int rc = pthread_mutex_init(&mutex->mutex, NULL);
     return rc ? leat__fail_sys(err, LEAT_ERR_THREAD, rc, "cannot make a mutex") : 0;
+}
+
+void leat__mutex_destroy(leat__mutex *mutex) {
+    pthread_mutex_destroy(&mutex->mutex);
 }
 
 int leat__cond_init(leat__cond *cond, leat_error *err) {
@@ -29,39 +52,18 @@ bool leat__cond_wait_for(leat__cond *cond, leat__mutex *mutex, uint64_t ns) {
     ns += (uint64_t)until.tv_nsec;
     until.tv_sec += (time_t)(ns / 1000000000u);
     until.tv_nsec = (long)(ns % 1000000000u);
-    return pthread_cond_timedwait(cond, mutex, &until) != ETIMEDOUT;
-}
-
-typedef struct start { /* what a new thread needs to know */
-    void *(*run)(void *);
-    void *argument;
-    leat__account *account;
-} start;
-
-static void *begin(void *argument) {
-    const start s = *(start *)argument;
-    leat__free(argument);
-    leat__account_use(s.account);
-    return s.run(s.argument);
+    return pthread_cond_timedwait(cond, &mutex->mutex, &until) != ETIMEDOUT;
 }
 
 int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
                        leat_error *err) {
-    leat__account *account = leat__account_use(NULL);
-    start *s = leat__alloc(LEAT_MEM_PLAN, sizeof *s);
-    leat__account_use(account);
-    if (!s) return leat__fail_memory(err, sizeof *s, "a thread");
-    *s = (start){run, argument, account};
     /* Signals belong to the program: its handlers must never run on one of our threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(thread, NULL, begin, s);
+    const int rc = pthread_create(thread, NULL, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc) {
-        leat__free(s);
-        return leat__fail_sys(err, LEAT_ERR_THREAD, rc, "cannot start thread %s", name);
-    }
+    if (rc) return leat__fail_sys(err, LEAT_ERR_THREAD, rc, "cannot start thread %s", name);
     pthread_setname_np(*thread, name);
     return 0;
 }
@@ -75,6 +77,7 @@ typedef struct parallel_job {
     uint64_t failed;   /* lowest item that failed, n if none */
     int rc;
     leat_error *err;
+    leat__account *account; /* of the caller */
 } parallel_job;
 
 typedef struct parallel_worker {
@@ -87,6 +90,7 @@ static void *run_items(void *argument) {
     parallel_worker *self = argument;
     parallel_job *job = self->job;
     leat_error err;
+    leat__account_use(job->account);
     for (;;) {
         const uint64_t item = atomic_fetch_add(&job->next, 1);
         if (item >= job->n) return NULL;
@@ -106,8 +110,9 @@ static void *run_items(void *argument) {
 
 int leat__parallel(int n_threads, uint64_t n, leat__parallel_fn fn, void *user, leat_error *err) {
     parallel_worker workers[64];
-    parallel_job job = {.fn = fn, .user = user, .n = n, .failed = UINT64_MAX, .err = err};
-    LEAT_TRY(leat__mutex_init(&job.mutex, err));
+    parallel_job job = {
+        .fn = fn, .user = user, .n = n, .failed = UINT64_MAX, .err = err, .account = leat__account_now()};
+    LEAT_TRY(leat__mutex_init(&job.mutex, LEAT_LOCK_PARALLEL, err));
     n_threads = LEAT_CLAMP(n_threads, 1, (int)LEAT_COUNT(workers));
     if ((uint64_t)n_threads > n) n_threads = (int)LEAT_MAX(n, (uint64_t)1);
     int started = 1;
@@ -118,6 +123,6 @@ int leat__parallel(int n_threads, uint64_t n, leat__parallel_fn fn, void *user, 
         started++;
     run_items(&workers[0]);
     for (int i = 1; i < started; i++) pthread_join(workers[i].thread, NULL);
-    pthread_mutex_destroy(&job.mutex);
+    leat__mutex_destroy(&job.mutex);
     return job.rc;
 }

@@ -8,21 +8,28 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
+#include "base/locks.h"
 
-typedef pthread_mutex_t leat__mutex;
+typedef struct leat__mutex {
+    pthread_mutex_t mutex;
+    leat__lock_rank rank;
+} leat__mutex;
 typedef pthread_cond_t leat__cond;
 
 static inline void leat__lock(leat__mutex *mutex) {
-    pthread_mutex_lock(mutex);
+    leat__lock_taken(mutex->rank);
+    pthread_mutex_lock(&mutex->mutex);
 }
 static inline void leat__unlock(leat__mutex *mutex) {
-    pthread_mutex_unlock(mutex);
+    pthread_mutex_unlock(&mutex->mutex);
+    leat__lock_given(mutex->rank);
 }
-int leat__mutex_init(leat__mutex *mutex, leat_error *err);
+int leat__mutex_init(leat__mutex *mutex, leat__lock_rank rank, leat_error *err);
+void leat__mutex_destroy(leat__mutex *mutex);
 /* Waits on the monotonic clock. */
 int leat__cond_init(leat__cond *cond, leat_error *err);
 static inline void leat__cond_wait(leat__cond *cond, leat__mutex *mutex) {
-    pthread_cond_wait(cond, mutex);
+    pthread_cond_wait(cond, &mutex->mutex);
 }
 /* False when the time ran out. */
 bool leat__cond_wait_for(leat__cond *cond, leat__mutex *mutex, uint64_t ns);

@@ -15,7 +15,7 @@ int leat__cache_open(leat__cache **out, const leat__cache_options *options, leat
     const uint64_t n = LEAT_MIN(options->n_samples, LEAT_CACHE_SAMPLES);
     cache->n_chunks = (size_t)((n + LEAT_CACHE_CHUNK - 1) / LEAT_CACHE_CHUNK);
     cache->chunk = leat__alloc(LEAT_MEM_INDEX, cache->n_chunks * sizeof *cache->chunk);
-    int rc = cache->chunk ? leat__mutex_init(&cache->mutex, err)
+    int rc = cache->chunk ? leat__mutex_init(&cache->mutex, LEAT_LOCK_CACHE, err)
                           : leat__fail_memory(err, cache->n_chunks * sizeof *cache->chunk, "a cache");
     if (rc < 0) {
         leat__free(cache->chunk);
@@ -36,7 +36,7 @@ void leat__cache_close(leat__cache **handle) {
     leat__memory_free(cache);
     for (size_t i = 0; i < cache->n_chunks; i++) leat__free(atomic_load(&cache->chunk[i]));
     leat__free(cache->chunk);
-    pthread_mutex_destroy(&cache->mutex);
+    leat__mutex_destroy(&cache->mutex);
     leat__free(cache);
 }
 

@@ -88,7 +88,7 @@ int leat__notes_open(leat__notes **out, const leat__notes_options *options, leat
     notes->mask = n_slots - 1;
     notes->slot_bytes = n_slots * sizeof *notes->slot;
     notes->slot = leat__alloc_pages(notes->slot_bytes);
-    int rc = leat__mutex_init(&notes->mutex, err);
+    int rc = leat__mutex_init(&notes->mutex, LEAT_LOCK_POSITIONS, err);
     if (rc < 0) {
         if (notes->slot) leat__free_pages((void *)notes->slot);
         leat__free(notes);
@@ -114,7 +114,7 @@ void leat__notes_close(leat__notes **handle) {
     for (size_t i = 0; i < notes->segments.size / sizeof *s; i++) leat__free_pages(s[i].memory);
     leat__buf_free(&notes->segments);
     if (notes->slot) leat__free_pages((void *)notes->slot);
-    pthread_mutex_destroy(&notes->mutex);
+    leat__mutex_destroy(&notes->mutex);
     leat__sets_close(&notes->sets);
     leat__free(notes->home);
     leat__free(notes->cache_dir);

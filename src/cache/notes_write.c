@@ -56,7 +56,7 @@ static void free_writer(leat__notes_writer *w) {
     leat__free(w->piece);
     pthread_cond_destroy(&w->wake);
     pthread_cond_destroy(&w->news);
-    pthread_mutex_destroy(&w->mutex);
+    leat__mutex_destroy(&w->mutex);
     leat__free(w);
 }
 
@@ -213,7 +213,7 @@ static void *writer_main(void *argument) {
 static int new_writer(leat__notes_writer **out, leat__notes *notes, const char *path, leat_error *err) {
     leat__notes_writer *w = *out = leat__alloc(LEAT_MEM_INDEX, sizeof *w);
     if (!w) return leat__fail_memory(err, sizeof *w, "positions in JPEG files");
-    int rc = leat__mutex_init(&w->mutex, err);
+    int rc = leat__mutex_init(&w->mutex, LEAT_LOCK_WRITER, err);
     if (rc == 0) rc = leat__cond_init(&w->wake, err);
     if (rc == 0) rc = leat__cond_init(&w->news, err);
     if (rc < 0) {

@@ -478,7 +478,7 @@ void leat__plan_free(leat__plan *plan) {
     leat__notes_close(&plan->notes);
     leat__sets_close(&plan->sets);
     leat__source_free(&plan->source);
-    if (plan->serial) pthread_mutex_destroy(plan->serial);
+    if (plan->serial) leat__mutex_destroy(plan->serial);
     leat__free(plan->serial);
     leat__stream_plan_free(&plan->stream);
     leat__order_free(&plan->order);

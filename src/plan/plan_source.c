@@ -46,14 +46,14 @@ static void leave(void *user) {
 }
 
 static void free_mutex(void *user) {
-    pthread_mutex_destroy(user);
+    leat__mutex_destroy(user);
     leat__free(user);
 }
 
 int leat__plan_guard(leat__guard *out, leat_error *err) {
     leat__mutex *mutex = leat__alloc(LEAT_MEM_PLAN, sizeof *mutex);
     if (!mutex) return leat__fail_memory(err, sizeof *mutex, "a source");
-    const int rc = leat__mutex_init(mutex, err);
+    const int rc = leat__mutex_init(mutex, LEAT_LOCK_CALLS, err);
     if (rc < 0) leat__free(mutex);
     else *out = (leat__guard){.enter = enter, .leave = leave, .free = free_mutex, .user = mutex};
     return rc;

@@ -398,7 +398,7 @@ int leat__called_find(leat__planner *planner, const leat__use *use, bool map, co
         if (called->thread_safe || plan->serial) return 0;
         leat__mutex *serial = leat__alloc(LEAT_MEM_PLAN, sizeof *serial);
         if (!serial) return leat__fail_memory(err, sizeof *serial, "a callback");
-        const int rc = leat__mutex_init(serial, err);
+        const int rc = leat__mutex_init(serial, LEAT_LOCK_CALLS, err);
         if (rc < 0) leat__free(serial);
         else plan->serial = serial;
         return rc;

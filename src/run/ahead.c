@@ -304,6 +304,7 @@ static bool keep(leat__ahead *a, leat__ahead_cell *cell, const leat__value *valu
 static bool help(leat__ahead *a, helper *me) {
     leat_pipeline *feed = a->feed;
     const leat__source *source = feed->plan.source;
+    leat__account_use(feed->account);
     leat__value values[LEAT_FIELDS_MAX];
     leat_error ignored; /* whoever needs the sample will meet the error again, and tell */
     uint64_t sample;

@@ -49,7 +49,7 @@ static void free_pipeline(leat_pipeline *feed) {
     leat__plan_free(&feed->plan);
     leat__free(feed->worker);
     leat__free(feed->bad);
-    pthread_mutex_destroy(&feed->large);
+    leat__mutex_destroy(&feed->large);
     leat__account_close(&feed->account);
     leat__free(feed);
 }
@@ -120,7 +120,7 @@ int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_c
     feed->opened_ns = leat__now_ns();
     feed->owner = getpid();
     if (config) feed->config = *config;
-    int rc = leat__mutex_init(&feed->large, err);
+    int rc = leat__mutex_init(&feed->large, LEAT_LOCK_LARGE, err);
     if (rc == 0) rc = open_parts(feed, spec, err);
     leat__account_use(before);
     if (rc < 0) {
@@ -247,8 +247,12 @@ static bool all_held(const leat_pipeline *feed) {
 static int add_held_slot(leat_pipeline *feed, uint64_t held_since, leat_error *err) {
     leat__ring *ring = feed->ring;
     if (ring->n_used == ring->n_slots &&
-        (size_t)(ring->n_slots + 1) <= feed->plan.slots_budget / ring->slot_bytes)
+        (size_t)(ring->n_slots + 1) <= feed->plan.slots_budget / ring->slot_bytes) {
+        leat__unlock(&ring->mutex);
         leat__ring_add(ring, NULL);
+        leat__lock(&ring->mutex);
+        if (!all_held(feed)) return 0; /* one has been released meanwhile */
+    }
     if (ring->n_used < ring->n_slots) {
         ring->n_used++;
         feed->slots_added++;
@@ -259,7 +263,9 @@ static int add_held_slot(leat_pipeline *feed, uint64_t held_since, leat_error *e
                 text, sizeof text,
                 "all %d batches are held by the program: another one was added; release batches after use",
                 ring->n_used - 1);
+            leat__unlock(&ring->mutex);
             say(feed, LEAT_LOG_WARNING, text);
+            leat__lock(&ring->mutex);
         }
         pthread_cond_broadcast(&ring->work);
         return 0;

@@ -27,7 +27,7 @@ static void slot_free(leat__slot *slot) {
 
 static void ring_free(leat__ring *ring) {
     for (int i = 0; i < ring->n_slots; i++) slot_free(ring->slot[i]);
-    pthread_mutex_destroy(&ring->mutex);
+    leat__mutex_destroy(&ring->mutex);
     pthread_cond_destroy(&ring->work);
     pthread_cond_destroy(&ring->progress);
     leat__free(ring);
@@ -83,27 +83,39 @@ static bool slot_arrays(leat__slot *slot) {
     return true;
 }
 
-int leat__ring_add(leat__ring *ring, leat_error *err) {
-    if (ring->n_slots == LEAT_SLOTS_MAX)
-        return leat__fail(err, LEAT_ERR_LIMIT, "more than %d batches in memory", LEAT_SLOTS_MAX);
+/* A slot that the ring does not know yet; NULL without memory. */
+static leat__slot *slot_new(leat__ring *ring) {
     leat__slot *slot = leat__alloc(LEAT_MEM_SLOT, sizeof *slot);
-    if (!slot) return leat__fail_memory(err, sizeof *slot, "a batch");
+    if (!slot) return NULL;
     slot->ring = ring;
     slot->memory =
         ring->alloc ? ring->alloc(ring->user, ring->slot_bytes, 4096) : leat__alloc_pages(ring->slot_bytes);
     if (!slot->memory) {
         leat__free(slot);
-        return leat__fail_memory(err, ring->slot_bytes, "a batch");
+        return NULL;
     }
-    ring->slot[ring->n_slots++] = slot; /* from here on the ring frees it */
-    return slot_arrays(slot) ? 0 : leat__fail_memory(err, (size_t)ring->batch * 16, "a batch");
+    if (slot_arrays(slot)) return slot;
+    slot_free(slot);
+    return NULL;
+}
+
+int leat__ring_add(leat__ring *ring, leat_error *err) {
+    leat__slot *slot = slot_new(ring);
+    if (!slot) return leat__fail_memory(err, ring->slot_bytes, "a batch");
+    leat__lock(&ring->mutex);
+    const bool fits = ring->n_slots < LEAT_SLOTS_MAX;
+    if (fits) ring->slot[ring->n_slots++] = slot; /* from here on the ring frees it */
+    leat__unlock(&ring->mutex);
+    if (fits) return 0;
+    slot_free(slot);
+    return leat__fail(err, LEAT_ERR_LIMIT, "more than %d batches in memory", LEAT_SLOTS_MAX);
 }
 
 int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *config, leat_error *err) {
     *out = NULL;
     leat__ring *ring = leat__alloc(LEAT_MEM_SLOT, sizeof *ring);
     if (!ring) return leat__fail_memory(err, sizeof *ring, "the ring of batches");
-    int rc = leat__mutex_init(&ring->mutex, err);
+    int rc = leat__mutex_init(&ring->mutex, LEAT_LOCK_SCHED, err);
     if (rc == 0) rc = leat__cond_init(&ring->work, err);
     if (rc == 0) rc = leat__cond_init(&ring->progress, err);
     if (rc < 0) {

@@ -94,7 +94,7 @@ struct leat__ring {
 };
 
 int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *config, leat_error *err);
-/* One more slot. With the mutex held or before anyone else knows the ring. */
+/* One more slot. Without the mutex. */
 int leat__ring_add(leat__ring *ring, leat_error *err);
 /* Closes the ring: frees it now, or when the last lease is given back. Workers are gone. */
 void leat__ring_close(leat__ring **ring);

@@ -425,6 +425,7 @@ static void *worker_main(void *argument) {
     leat__worker *worker = argument;
     leat_pipeline *feed = worker->feed;
     leat__ring *ring = feed->ring;
+    leat__account_use(feed->account);
     leat__lock(&ring->mutex);
     while (!feed->stop) {
         if (leat__sched_step(feed, worker)) continue;

@@ -23,7 +23,7 @@ static int begin(leat_pipeline *feed, leat_error *err) {
     return rc;
 }
 
-/* A slot beyond those that take part; made when there is none. With the mutex held. */
+/* A slot beyond those that take part; made when there is none. With the mutex held, which is released meanwhile. */
 static leat__slot *spare_slot(leat_pipeline *feed, leat_error *err) {
     leat__ring *ring = feed->ring;
     for (int i = ring->n_used; i < ring->n_slots; i++)
@@ -32,7 +32,10 @@ static leat__slot *spare_slot(leat_pipeline *feed, leat_error *err) {
         leat__fail_memory(err, ring->slot_bytes, "one more batch within the budget");
         return NULL;
     }
-    return leat__ring_add(ring, err) < 0 ? NULL : ring->slot[ring->n_slots - 1];
+    leat__unlock(&ring->mutex);
+    const int rc = leat__ring_add(ring, err);
+    leat__lock(&ring->mutex);
+    return rc < 0 ? NULL : spare_slot(feed, err); /* unless another thread has taken it */
 }
 
 /* Takes a slot for the positions [first, first + n) of an epoch. With the mutex held. */

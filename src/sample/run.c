@@ -464,6 +464,7 @@ void leat__run_describe(const leat__plan *plan, const leat__where *at, char *tex
 }
 
 int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err) {
+    leat__lock_check_work();
     leat_error local;
     if (!err) err = &local;
     if (at->params) leat__params_clear(at->params);

@@ -166,6 +166,7 @@ struct leat__stream {
     leat__cond idle;    /* readers without work               */
     leat__cond stopped; /* a reader has ended                 */
     leat__stream_options options;
+    leat__account *account; /* what the readers take is counted there */
     leat__node *root;
     pthread_t thread[LEAT_INFLATERS_MAX];
     int n_threads, n_running, n_idle;

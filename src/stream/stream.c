@@ -14,6 +14,7 @@ void leat__stream_wake_readers(leat__stream *stream) {
 /* The only threads that inflate. */
 static void *reader_main(void *argument) {
     leat__stream *stream = argument;
+    leat__account_use(stream->account);
     leat__lock(&stream->mutex);
     while (!stream->stop) {
         if (!leat__node_hungry(stream->root)) {
@@ -90,7 +91,8 @@ int leat__stream_open(leat__stream **out, leat__plan *plan, const leat__stream_o
     leat__stream *stream = *out = leat__alloc(LEAT_MEM_WINDOW, sizeof *stream);
     if (!stream) return leat__fail_memory(err, sizeof *stream, "a stream");
     stream->options = *options;
-    int rc = leat__mutex_init(&stream->mutex, err);
+    stream->account = leat__account_now();
+    int rc = leat__mutex_init(&stream->mutex, LEAT_LOCK_STREAM, err);
     if (rc == 0) rc = leat__cond_init(&stream->idle, err);
     if (rc == 0) rc = leat__cond_init(&stream->stopped, err);
     if (rc < 0) {
@@ -107,7 +109,7 @@ void leat__stream_close(leat__stream **handle) {
     leat__node_free(&stream->root);
     pthread_cond_destroy(&stream->stopped);
     pthread_cond_destroy(&stream->idle);
-    pthread_mutex_destroy(&stream->mutex);
+    leat__mutex_destroy(&stream->mutex);
     leat__free(stream);
     *handle = NULL;
 }

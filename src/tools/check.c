@@ -388,7 +388,7 @@ int leat_check(const char *const *paths, int n, int (*bad)(void *user, const lea
     c.n_threads = leat__tool_threads(config);
     leat__targets targets;
     LEAT_TRY(leat__targets_open(&targets, paths, n, LEAT_LABELS_NONE, &c.options, err));
-    int rc = leat__mutex_init(&c.mutex, err);
+    int rc = leat__mutex_init(&c.mutex, LEAT_LOCK_TOOL, err);
     if (rc == 0) {
         c.workers = leat__tool_workers_new(c.n_threads, err);
         if (!c.workers) rc = LEAT_ERR_MEMORY;
@@ -401,7 +401,7 @@ int leat_check(const char *const *paths, int n, int (*bad)(void *user, const lea
             if (rc >= 0) rc = leat__tool_progress(config, "checking", c.bytes_before, c.bytes_total, err);
         }
         leat__tool_workers_free(&c.workers, c.n_threads);
-        pthread_mutex_destroy(&c.mutex);
+        leat__mutex_destroy(&c.mutex);
     }
     if (rc >= 0 && report->n_samples == 0)
         rc = leat__fail(err, LEAT_ERR_NOT_FOUND, "%s holds no record: is it still being written?", paths[0]);

@@ -459,11 +459,12 @@ static void tell_bad(const work *job) {
 int leat__pack_work(leat__packing *packing, leat_error *err) {
     work job = {.packing = packing, .failed_at = UINT64_MAX};
     leat__mutex *const locks[] = {&job.mutex, &job.journal, &job.large};
+    static const leat__lock_rank rank[] = {LEAT_LOCK_TOOL, LEAT_LOCK_JOURNAL, LEAT_LOCK_LARGE};
     size_t n_locks = 0;
     int rc = leat__cond_init(&job.moved, err);
     if (rc < 0) return rc;
     while (n_locks < LEAT_COUNT(locks) && rc == 0) {
-        rc = leat__mutex_init(locks[n_locks], err);
+        rc = leat__mutex_init(locks[n_locks], rank[n_locks], err);
         n_locks += rc == 0;
     }
     if (rc == 0) rc = open_job(&job, err);
@@ -476,7 +477,7 @@ int leat__pack_work(leat__packing *packing, leat_error *err) {
         if (rc == 0) tell_bad(&job);
     }
     close_job(&job);
-    while (n_locks > 0) pthread_mutex_destroy(locks[--n_locks]);
+    while (n_locks > 0) leat__mutex_destroy(locks[--n_locks]);
     pthread_cond_destroy(&job.moved);
     return rc;
 }

@@ -372,14 +372,14 @@ int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_
     bool pictures = false;
     for (int i = plan->caching.step; i < plan->n_steps; i++) pictures |= decodes(&plan->step[i]);
     rc = pictures ? preload(&roof, plan, err) : prepare_ring(&roof, plan, err);
-    if (rc == 0) rc = leat__mutex_init(&roof.mutex, err);
+    if (rc == 0) rc = leat__mutex_init(&roof.mutex, LEAT_LOCK_TOOL, err);
     if (rc == 0) {
         rc = leat__cond_init(&roof.change, err);
         if (rc == 0) {
             rc = climb_all(&roof, out, &config, err);
             pthread_cond_destroy(&roof.change);
         }
-        pthread_mutex_destroy(&roof.mutex);
+        leat__mutex_destroy(&roof.mutex);
     }
     describe(&roof, out->what, sizeof out->what);
     leat__buf_free(&roof.bytes);
