@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "base/thread.h"
 
-enum { HELD_MAX = 64, TRIES = 100 };
+enum { HELD_MAX = 64, TRIES = 100, MAKE_TRIES = 10 };
 static const uint64_t retry_ns = 10000000;
 
 typedef struct held_set {
@@ -105,7 +105,7 @@ static int hold_set(int *fd, const char *path, const char *home, bool make, leat
 static int make_folder(const char *folder, leat_error *err) {
     leat_error why;
     int rc = leat__dir_make(folder, &why);
-    for (int i = 0; i < TRIES && rc < 0 && why.sys == ENOENT; i++) rc = leat__dir_make(folder, &why);
+    for (int i = 0; i < MAKE_TRIES && rc < 0 && why.sys == ENOENT; i++) rc = leat__dir_make(folder, &why);
     if (rc < 0 && err) *err = why;
     return rc;
 }
