@@ -2,7 +2,6 @@
 /* Other numbers for labels, and a number for each class. */
 #include <stdlib.h>
 
-#include "base/dtype.h"
 #include "base/hash.h"
 #include "ops/ops_shared.h"
 #include "plan/select.h"

@@ -36,6 +36,7 @@ int leat_cache_list(int (*set)(void *user, const leat_cache_set *set), void *use
     char dir[PATH_MAX];
     const char *cache_dir = config ? config->cache_dir : NULL;
     leat__error_clear(err);
+    LEAT_TRY(leat__tool_config_check(config, err));
     LEAT_TRY(begin(&found, config, err));
     LEAT_TRY(leat__sets_path(cache_dir, dir, sizeof dir, err));
     LEAT_TRY(leat__sets_list(&list, cache_dir, err));
@@ -57,6 +58,7 @@ int leat_cache_prune(uint64_t bytes_max, leat_cache_report *report, const leat_t
     leat_cache_report done;
     leat__sets_report left = {0};
     leat__error_clear(err);
+    LEAT_TRY(leat__tool_config_check(config, err));
     LEAT_TRY(begin(&done, config, err));
     const uint64_t limit = bytes_max == LEAT_CACHE_LIMIT ? done.bytes_max : bytes_max;
     const int rc = leat__sets_prune(config ? config->cache_dir : NULL, limit, &left, err);

@@ -125,13 +125,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         memcpy(state, data + 1, n);
         state[n] = 0;
     } else {
-        const int told = leat_pipeline_state(feed, state, sizeof state, &err);
-        require(told > 0 && (size_t)told < sizeof state);
-        n = edit(state, (size_t)told, sizeof state, data + 1, size - 1);
+        require(leat_pipeline_state(feed, state, sizeof state, &err) == 0);
+        n = edit(state, strlen(state), sizeof state, data + 1, size - 1);
     }
     if (leat_pipeline_restore(feed, state, &err) != 0) {
         require(err.message[0] && !strchr(err.message, '\n'));
-    } else if (leat_pipeline_state(feed, again, sizeof again, &err) > 0) {
+    } else if (leat_pipeline_state(feed, again, sizeof again, &err) == 0) {
         uint64_t first = 0, second = 0;
         const int rc = take(feed, 2, &first);
         if (rc >= 0) {

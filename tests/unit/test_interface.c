@@ -118,6 +118,8 @@ static void test_reserved_of_configs(void **state) {
     REFUSES(leat_tool_config, leat_synth(path, NULL, &tool, &err));
     REFUSES(leat_tool_config, leat_pack(path, path, NULL, NULL, &tool, &err));
     REFUSES(leat_tool_config, leat_split(path, NULL, NULL, NULL, &split, &tool, &err));
+    REFUSES(leat_tool_config, leat_cache_list(NULL, NULL, NULL, &tool, &err));
+    REFUSES(leat_tool_config, leat_cache_prune(0, NULL, &tool, &err));
     REFUSES(leat_index_config, leat_index(&path, 1, &(leat_index_config){.reserved = {1}}, NULL, NULL, &err));
     REFUSES(leat_synth_config, leat_synth(path, &(leat_synth_config){.reserved = {1}}, NULL, &err));
     REFUSES(leat_pack_config, leat_pack(path, path, &(leat_pack_config){.reserved = {1}}, NULL, NULL, &err));
