@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time. Sources, decoders and kernels do not call it: stages never time themselves. */
+/* Clocks. Sources, decoders and kernels do not read them: the code that calls a stage times it. */
 #ifndef LEAT_BASE_CLOCK_H
 #define LEAT_BASE_CLOCK_H
 
@@ -20,7 +20,7 @@ static inline uint64_t leat__now_ns(void) {
 static inline uint64_t leat__thread_cpu_ns(void) {
     return leat__clock_read(CLOCK_THREAD_CPUTIME_ID);
 }
-/* How often the calling thread has waited for something, such as storage. Being held up by other threads does not count. */
+/* How often the calling thread has blocked, for example on storage. Preemption by other threads does not count. */
 static inline uint64_t leat__thread_waits(void) {
     struct rusage usage;
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nvcsw : 0;

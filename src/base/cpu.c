@@ -85,12 +85,12 @@ int leat__cpu_share(int local) {
     if (local <= 1) return own;
     const int listed = listed_cores("/sys/fs/cgroup/cpuset.cpus.effective");
     const int machine = within_quota(listed > 0 ? listed : (int)sysconf(_SC_NPROCESSORS_ONLN));
-    /* A launcher may have bound each of them to cores of its own: then its own ones are the share. */
+    /* A launcher may have bound each process to cores of its own: then those are its share. */
     return LEAT_MAX(LEAT_MIN(own, machine / local), 1);
 }
 
-/* The kernel's figure for the last cache is the one that these cores share. The C library's, asked for next, is that of the
- * whole chip on some processors: eight times as much on one whose cores share a cache by eights. */
+/* The kernel tells the size of the last-level cache that a group of cores shares. The C library, asked next, tells the sum
+ * over the whole chip on some processors: eight times as much where there are eight groups. */
 size_t leat__cpu_cache_bytes(void) {
     for (int level = 3; level >= 2; level--) {
         char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the processor can do, and how many of them we may use. */
+/* Instruction sets of the processor, and the cores and the memory that this process may use. */
 #ifndef LEAT_BASE_CPU_H
 #define LEAT_BASE_CPU_H
 
@@ -16,8 +16,8 @@ enum {
 unsigned leat__cpu_flags(void);
 /* Cores this process may use: its affinity mask and its cgroup's quota; at least 1. */
 int leat__cpu_count(void);
-/* Of these, the share of one of `local` processes on this machine that do the same: all of them if they were dealt out to
- * the processes already. */
+/* Cores for each of `local` such processes on this machine: an equal share. If the launcher has bound each process to cores
+ * of its own, all of those. */
 int leat__cpu_share(int local);
 /* Bytes of the last-level cache that a core has a share in, 0 if unknown. */
 size_t leat__cpu_cache_bytes(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a mistake travels: a code is returned, the message is written once, where the cause is known. */
+/* How errors are reported: a function returns a negative code. The function that knows the cause writes the message, once. */
 #ifndef LEAT_BASE_ERROR_H
 #define LEAT_BASE_ERROR_H
 
@@ -15,7 +15,7 @@
 
 /* Writes code and message into err (which may be NULL) and returns code. Clears sys, stage, column, sample. */
 int leat__fail(leat_error *err, int code, const char *fmt, ...) LEAT_PRINTF(3, 4);
-/* The same with ": " and the operating system's words for sys at the end. */
+/* The same with ": " and the operating system's message for sys (an errno) at the end. */
 int leat__fail_sys(leat_error *err, int code, int sys, const char *fmt, ...) LEAT_PRINTF(4, 5);
 /* Out of memory: says how much was wanted and for what. */
 int leat__fail_memory(leat_error *err, size_t bytes, const char *what);
@@ -30,7 +30,7 @@ void leat__error_clear(leat_error *err);
 int leat__check_reserved(const uint64_t *words, size_t n, const char *type, leat_error *err);
 
 /* Copies text that came from outside (a path, a key) so that it can stand in a one-line message: control
- * characters become '?', and what is longer than cap - 1 is elided in the middle. Returns out. */
+ * characters become '?', and a text longer than cap - 1 is shortened in the middle. Returns out. */
 const char *leat__printable(char *out, size_t cap, const void *text, size_t n);
 
 #endif

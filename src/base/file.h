@@ -43,7 +43,7 @@ int leat__out_commit(leat__out **out, leat_error *err);
 /* Removes what was written. NULL is fine. */
 void leat__out_abort(leat__out **out);
 
-/* A whole file at once, by rename too, but not synced: for what is easily made again. */
+/* Writes a whole file, by rename too, but without fsync: for data that can be made again. */
 int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err);
 
 /* grow.c: a file that is written in place, by several threads at once if they like, and read meanwhile. fresh: it must
@@ -55,7 +55,7 @@ int leat__file_write_at(const leat__file *file, const void *bytes, size_t n, uin
                         const char *path, leat_error *err);
 int leat__file_cut(const leat__file *file, uint64_t size, const char *path, leat_error *err);
 int leat__file_rename(const char *from, const char *to, leat_error *err);
-/* What lies one after the other from offset on, into several places, with one call of the system as a rule. */
+/* Reads consecutive bytes from offset on into several buffers, usually with one system call. */
 #define LEAT_FILE_PARTS_MAX 80
 typedef struct leat__file_part {
     void *to;
@@ -64,13 +64,13 @@ typedef struct leat__file_part {
 int leat__file_read_parts(const leat__file *file, const leat__file_part *part, int n, uint64_t offset,
                           const char *path, leat_error *err);
 
-/* journal.c: a small text file that one process holds at a time and appends lines to, to remember how far it got. */
+/* journal.c: a small text file that one process locks and appends lines to, to record its progress. */
 typedef struct leat__journal {
     int fd;
     uint64_t size;
 } leat__journal;
-/* Opens or makes it, locks it and reads it into content. LEAT_ERR_STATE: another process holds it. The lock ends with
- * the process, however that ends. */
+/* Opens or makes it, locks it and reads it into content. LEAT_ERR_STATE: another process holds it. The system releases
+ * the lock when the process ends, also after a crash. */
 int leat__journal_open(leat__journal *journal, const char *path, leat__buf *content, leat_error *err);
 /* Appends and syncs; a process that dies meanwhile leaves a line without its end at worst. */
 int leat__journal_append(leat__journal *journal, const char *text, const char *path, leat_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that grow in place and are read meanwhile, and reads that end in several places: the part of base/file.h that a
- * cache on disk stands on. */
+/* Files that grow in place and are read meanwhile, and reads into several buffers: the part of base/file.h that the cache
+ * on disk uses. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fingerprints: XXH3, so that anyone can check them with a tool of their own. */
+/* Fingerprints are XXH3-64, a public hash that other tools can compute too. */
 #ifndef LEAT_BASE_HASH_H
 #define LEAT_BASE_HASH_H
 

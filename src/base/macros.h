@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small words used everywhere. */
+/* Small macros and inline functions used everywhere. */
 #ifndef LEAT_BASE_MACROS_H
 #define LEAT_BASE_MACROS_H
 

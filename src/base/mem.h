@@ -3,7 +3,7 @@
  *
  *   leat__alloc / leat__free   what lives as long as a pipeline, an index, a plan
  *   leat__buf                  grows and never shrinks: file bytes, rows, pictures of one worker
- *   leat__arena                pieces with one common end: what a codec wants for one image
+ *   leat__arena                pieces that are freed together: the memory of a codec for one image
  *
  * All blocks are 64-byte aligned and readable for 64 bytes past their end, so that kernels may over-read. */
 #ifndef LEAT_BASE_MEM_H
@@ -23,7 +23,7 @@ typedef enum leat__mem_kind {
     LEAT_MEM_KINDS
 } leat__mem_kind;
 
-/* Zeroed. NULL when there is none: the caller makes the message. */
+/* Zeroed memory. NULL if there is none: the caller writes the message. */
 void *leat__alloc(leat__mem_kind kind, size_t bytes);
 /* NULL is fine. */
 void leat__free(void *block);
@@ -33,8 +33,8 @@ uint64_t leat__mem_held(leat__mem_kind kind);
  * last call. */
 uint64_t leat__mem_fail_at(uint64_t n);
 
-/* An account counts what belongs together, such as the memory of one pipeline. A block is counted there until it is freed, by
- * whichever thread; a closed account goes with its last block. */
+/* An account counts memory that belongs together, such as that of one pipeline. A block is counted until any thread frees
+ * it. A closed account is freed together with its last block. */
 typedef struct leat__account leat__account;
 leat__account *leat__account_new(void); /* NULL without memory */
 void leat__account_close(leat__account **account);
@@ -53,7 +53,7 @@ char *leat__strdup(leat__mem_kind kind, const char *text);
 
 typedef struct leat__buf { /* zeroed = empty                        */
     uint8_t *data;
-    size_t size; /* bytes in use, the user's to set       */
+    size_t size; /* bytes in use, set by the caller       */
     size_t cap;
     leat__mem_kind kind;
     uint32_t grown; /* how often it had to grow              */
@@ -61,7 +61,7 @@ typedef struct leat__buf { /* zeroed = empty                        */
 
 /* Room for at least bytes; content is kept. False without memory: the buffer is as before. */
 bool leat__buf_reserve(leat__buf *buf, size_t bytes);
-/* The same without room to spare: two buffers that follow one another stop growing. */
+/* The same, but a buffer that has to grow gets exactly so many bytes. */
 bool leat__buf_reserve_exactly(leat__buf *buf, size_t bytes);
 bool leat__buf_append(leat__buf *buf, const void *bytes, size_t n);
 void leat__buf_free(leat__buf *buf);
@@ -82,7 +82,7 @@ void *leat__arena_alloc(leat__arena *arena, size_t bytes);
 /* Forgets all pieces. Afterwards one chunk holds at least the high-water mark, so that a second image of the
  * same kind allocates nothing. */
 void leat__arena_reset(leat__arena *arena);
-/* Makes room for a high-water mark that another worker met. Only right after a reset. */
+/* Makes room for the high-water mark of another worker. Only right after a reset. */
 bool leat__arena_adopt(leat__arena *arena, size_t high);
 void leat__arena_free(leat__arena *arena);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders, patterns and places: the part of base/file.h that does not read bytes. */
+/* Folders, shell patterns and paths: the part of base/file.h that does not read bytes. */
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Randomness is a function: every draw is computed from what it is for, so no state is kept, and the result does
- * not depend on which thread draws, or when.
+/* Random numbers are a function of what they are drawn for: seed, epoch, position, operation and number of the draw. So no
+ * state is kept, and the result does not depend on which thread draws, or when.
  *
  * The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
  * 2011): a keyed bijection of a 128-bit counter. Key: seed and epoch. Counter: position, operation, draw. */

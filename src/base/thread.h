@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads, by thin names over pthreads, and one parallel loop. Sources use them only
- * through leat__parallel, whose callbacks share nothing writable. */
+/* Threads: thin wrappers of pthreads, and one parallel loop. Sources use threads only
+ * through leat__parallel; its callbacks share no memory that they write. */
 #ifndef LEAT_BASE_THREAD_H
 #define LEAT_BASE_THREAD_H
 
