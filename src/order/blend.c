@@ -22,7 +22,7 @@ typedef struct course { /* the phases of one iteration */
 typedef struct table { /* the choices of one block that was used lately */
     uint64_t iteration, block;
     int phase;              /* -1 = empty */
-    uint16_t *which, *rank; /* (block) whose the place is, and how many of it come before in the block */
+    uint16_t *which, *rank; /* (block) the data set of a place, and how often it comes before in the block */
 } table;
 
 struct leat__blend {
@@ -113,7 +113,7 @@ static uint32_t places_of(const leat__blend *self, uint64_t live) {
     return (uint32_t)n;
 }
 
-/* The phase that begins at the spot, with the others alone. */
+/* The phase that begins at the spot, with the data sets that are left. */
 static void follow(leat__blend *self, uint64_t iteration, const phase *p, int number, const spot *at,
                    phase *next) {
     const table *t = table_of(self, iteration, p, number, at->block);

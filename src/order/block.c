@@ -46,7 +46,7 @@ int leat__blocks_cut(leat__blocks *blocks, uint64_t n, uint64_t (*bytes)(void *u
                      leat_error *err) {
     leat__buf borders = {.kind = LEAT_MEM_INDEX};
     leat__blocks_uncut(blocks);
-    if (n == 0) return 0; /* nobody can ask for a position */
+    if (n == 0) return 0; /* there is no position to map */
     const uint64_t count = cut(blocks, n, bytes, user, &borders);
     bool fits = count > 0 && leat__buf_append(&borders, &n, sizeof n);
     if (fits && count > UINT32_MAX) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several orders as one: one after the other, side by side, or mixed. Each of them stays arithmetic of its own, in the
- * iteration of the whole; what they give is put together to one number that the combined source (source/combine.c)
- * takes apart again. */
+/* Several orders as one: one after the other, side by side, or mixed. Each order is mapped by itself, in the iteration of
+ * the whole. Its result becomes a part of one sample number, which the combined source (source/combine.c) takes apart
+ * again. */
 #ifndef LEAT_ORDER_BRANCH_H
 #define LEAT_ORDER_BRANCH_H
 

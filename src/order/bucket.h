@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches whose samples are alike. Every sample belongs to a bucket. The samples of an epoch come in their order, each is
- * put into its bucket, and a bucket that has a batch full gives it away: so batches come in the order in which they become
- * full, as with tf.data's bucket_by_sequence_length, and what is left at the end comes as smaller batches, the lowest
- * bucket first.
+/* Batches of similar samples. Every sample belongs to a bucket. The samples of an epoch are put into their buckets in their
+ * order, and a bucket that holds a full batch emits it. So batches come in the order in which they become full, as with
+ * tf.data's bucket_by_sequence_length. Samples left at the end come as smaller batches, the lowest bucket first.
  *
- * Which sample comes where is a permutation of the epoch, which is computed when its first position is asked for: a number
- * of 32 bits for each sample, for two epochs, since the end of one and the beginning of the next are mapped together. How
- * many batches there are, and how large, is the same in every epoch, because the samples are. */
+ * The order of samples is a permutation of the epoch, computed when its first position is mapped. It takes 32 bits for each
+ * sample, for two epochs, since the end of one and the beginning of the next are mapped together. The number of batches and
+ * their sizes are the same in every epoch, because the samples are the same. */
 #ifndef LEAT_ORDER_BUCKET_H
 #define LEAT_ORDER_BUCKET_H
 
@@ -32,7 +31,7 @@ typedef struct leat__bucket {
     uint64_t count[LEAT_BUCKETS_MAX]; /* samples of each in an epoch                      */
     uint64_t n_full;                  /* batches that are full                            */
     leat__bucket_table table[2];
-    uint32_t *waiting; /* those that no batch has yet, bucket by bucket  */
+    uint32_t *waiting; /* samples that no batch has yet, bucket by bucket */
 } leat__bucket;
 
 typedef struct leat__bucket_batch { /* to which a position belongs */

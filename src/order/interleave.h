@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of several shards in turn, as tf.data's interleave deals them out: `cycle` shards are open at a time, each
- * gives up to `block` records when its turn comes, and one that turns out to have no more loses the rest of that turn;
- * at its next turn the place is taken by the next shard.
+/* Records of several shards in turn, in the order of tf.data's interleave. `cycle` shards are open at a time, and each gives
+ * up to `block` records when its turn comes. A shard that has no more records loses the rest of that turn; at the next turn
+ * of its place the next shard is opened there.
  *
- * Between two moments at which a shard begins or ends, all turns are alike. So the whole order is a list of segments,
- * made once from the lengths of the shards, and any position is found directly: the segment, the round in it, the turn
- * in the round. */
+ * Between two points at which a shard begins or ends, all rounds are alike. So the whole order is a list of segments, made
+ * once from the lengths of the shards. Any position is found directly: the segment, the round in it, the turn in the
+ * round. */
 #ifndef LEAT_ORDER_INTERLEAVE_H
 #define LEAT_ORDER_INTERLEAVE_H
 

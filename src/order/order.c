@@ -35,7 +35,7 @@ int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_e
     memmove(&order->table[at + 1], &order->table[at], behind * sizeof order->table[0]);
     order->verb[at] = verb;
     memset(&order->table[at], 0, sizeof order->table[at]);
-    for (int i = at + 1; i < order->n_verbs; i++) /* other samples come to them now */
+    for (int i = at + 1; i < order->n_verbs; i++) /* these verbs get other samples now */
         if (order->verb[i].blocks) leat__blocks_uncut(order->verb[i].blocks);
     return 0;
 }
@@ -323,12 +323,12 @@ static leat__span_of_order span_of(const leat__order *order, int n_verbs, leat__
                 span.ceil ? add_capped(multiply_capped(span.ceil - 1, verb->count), verb->index + 1) : 0;
             break;
         case LEAT_ORDER_REPEAT: {
-            if (n == LEAT_ENDLESS) { /* the first turn, as far as is known */
+            if (n == LEAT_ENDLESS) { /* length not known yet: still the first repetition */
                 span.iteration = inner_iteration(verb, span.iteration, 0);
                 break;
             }
             const uint64_t turn = span.floor / n;
-            /* How long a turn is was concluded from take alone: whether the source has so much must be seen. */
+            /* The length of a repetition follows from take alone: reading must show that the source has so many. */
             if (turn > 0 && order->length[0] == LEAT_ENDLESS) {
                 const leat__span_of_order last =
                     span_of(order, i, (leat__span_of_order){.floor = n - 1, .ceil = n});

@@ -6,9 +6,9 @@
  *
  * No buffer of samples exists, so any position of any epoch is computed directly, and the position is the whole state.
  *
- * A stream is a source whose n is not known before it was read once. Its order is mapped as if it were endless until
- * leat__order_set_source tells n; whoever maps a position first makes sure that the stream is known up to
- * the ceil of leat__order_span of it, so no position is ever mapped on a wrong assumption. */
+ * A stream is a source whose n is not known before it was read once. Until leat__order_set_source tells n, its order is
+ * mapped as if the stream were endless. The caller maps a position only when the stream was read up to the ceil that
+ * leat__order_span gives for it, so the assumption is never wrong for a mapped position. */
 #ifndef LEAT_ORDER_ORDER_H
 #define LEAT_ORDER_ORDER_H
 
@@ -45,10 +45,10 @@ typedef struct leat__order_verb {
     uint64_t seed;        /* shuffle                                                                       */
     uint32_t op;          /* shuffle: number of the operation in the text                                  */
     bool reshuffle;       /* shuffle: another order in each iteration                                      */
-    leat__blocks *blocks; /* shuffle: by blocks, see block.h; NULL = not; the order's                  */
-    uint32_t *pick;       /* pick: (count) positions before it; the order's                                */
-    leat__balance *balance; /* balance: the order's; its length is count                                 */
-    leat__interleave *interleave; /* the order's, too                                                    */
+    leat__blocks *blocks; /* shuffle: by blocks, see block.h; NULL = not; owned by the order           */
+    uint32_t *pick;       /* pick: (count) positions before it; owned by the order                         */
+    leat__balance *balance; /* balance: owned by the order; its length is count                          */
+    leat__interleave *interleave; /* likewise                                                            */
     leat__branch *branch;         /* likewise; its length is count                                       */
     leat__bucket *bucket;         /* likewise                                                            */
 } leat__order_verb;
@@ -66,7 +66,7 @@ typedef struct leat__order {
     leat__order_verb verb[LEAT_ORDER_VERBS];
     uint64_t length[LEAT_ORDER_VERBS + 1]; /* length[i]: samples before verb i; LEAT_ENDLESS if so         */
     leat__order_table table[LEAT_ORDER_VERBS][2]; /* the one used last is the second             */
-    /* How many bytes a sample of the source has, for blocks; NULL = nobody knows. */
+    /* How many bytes a sample of the source has, for blocks; NULL = not known. */
     uint64_t (*bytes)(const void *user, uint64_t sample);
     const void *bytes_user;
 } leat__order;
@@ -84,13 +84,13 @@ int leat__order_insert(leat__order *order, int at, leat__order_verb verb, leat_e
 bool leat__order_fixed(const leat__order_verb *verb);
 /* Sets the number of samples of the source (LEAT_ENDLESS = not known yet) and all lengths that follow. */
 void leat__order_set_source(leat__order *order, uint64_t n);
-/* Memory for the tables of shuffles, as far as they lack it, and the borders of blocks; after set_source with the largest n (or windows) that will be
- * mapped. */
+/* Allocates the tables of shuffles that have none yet, and the borders of blocks. After set_source with the largest n (or
+ * windows) that will be mapped. */
 int leat__order_allocate(leat__order *order, leat_error *err);
 void leat__order_free(leat__order *order);
 /* Samples in one epoch. */
 uint64_t leat__order_length(const leat__order *order);
-/* Whether it has no end by its text, however many samples a stream turns out to have. */
+/* Whether the text makes the order endless, however many samples a stream turns out to have. */
 bool leat__order_endless(const leat__order *order);
 /* Maps a position < length of the given epoch. Not for two threads at once: it may make a table. */
 leat__place leat__order_map(leat__order *order, uint64_t epoch, uint64_t position);
@@ -112,15 +112,15 @@ bool leat__order_group_run(leat__order *order, const leat__order_group *group, u
 /* The batch that a position of an epoch belongs to, if the order has buckets: their verb is its last. */
 leat__bucket *leat__order_bucket(const leat__order *order); /* NULL: none */
 leat__bucket_batch leat__order_batch(leat__order *order, uint64_t epoch, uint64_t position);
-/* For streams: [floor, ceil) is the part of the source of which position may need to know: no later position of the
- * same iteration maps below floor, and mapping is right once the source is known up to ceil or to its end. If seen is
- * not 0, the source must have been seen to have so many samples before, in this iteration or an earlier one, or to end. */
+/* For streams: [floor, ceil) is the part of the source that a position depends on. No later position of the same iteration
+ * maps below floor. Mapping is right once the source was read up to ceil or to its end. If seen is not 0, so many samples of
+ * the source, or its end, must also have been read before, in this iteration or an earlier one. */
 typedef struct leat__span_of_order {
     uint64_t iteration, floor, ceil, seen;
 } leat__span_of_order;
 leat__span_of_order leat__order_span(const leat__order *order, uint64_t epoch, uint64_t position);
-/* Whether where a position leads depends on how many samples the source has, and not on the text alone: then it could be
- * mapped only because the stream had been read to its end before. */
+/* Whether the sample at a position depends on how many samples the source has, and not on the text alone. Then the position
+ * can be mapped only after the stream was read to its end once. */
 bool leat__order_needs_length(const leat__order *order, uint64_t epoch, uint64_t position);
 /* How many samples of the source an iteration can need at the most, by the text alone; LEAT_ENDLESS if all. */
 uint64_t leat__order_needs(const leat__order *order);

@@ -43,7 +43,7 @@ int leat__balance_new(leat__balance **out, const uint32_t *class, uint64_t n, ui
     return 0;
 }
 
-/* The class whose places in a block hold this one. */
+/* The class that this place of a block belongs to. */
 static uint32_t class_at(const leat__balance *b, uint64_t place) {
     uint32_t low = 0, high = b->n_classes; /* place[low] <= place < place[high] */
     while (high - low > 1) {

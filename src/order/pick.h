@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choosing among samples as arithmetic on positions: classes that come equally often, and how many of each share.
+/* Choosing among samples as arithmetic on positions: classes that come in given proportions, and totals cut into shares.
  *
  * A balance knows the members of every class and cuts the epoch into blocks. In each block a class has a fixed number of
- * places; which place is whose is drawn for each block, and a class goes through its own members in its own drawn order,
+ * places; which places these are is drawn for each block. A class goes through its members in a drawn order of its own,
  * again and again. Any position is computed directly, as everywhere in this room. */
 #ifndef LEAT_ORDER_PICK_H
 #define LEAT_ORDER_PICK_H
