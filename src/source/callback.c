@@ -129,7 +129,7 @@ int leat__fail_no_identity(const char *source, leat_error *err) {
         source);
 }
 
-/* The program says what its data is, or nobody knows. */
+/* Only the program can tell whether its data has changed. */
 static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
     (void)n_threads;
     *out = ((const callback *)source)->given.identity;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words on their way to labels: each different word gets a number when it is first met, and in the end
- * their ranks in sorted order, so that labels depend on the words alone and not on the order of rows. */
+/* From words to labels. Each different word gets a number when it first occurs. In the end labels are the ranks of the
+ * words in sorted order, so they depend on the words alone and not on the order of rows. */
 #ifndef LEAT_SOURCE_CLASSES_H
 #define LEAT_SOURCE_CLASSES_H
 

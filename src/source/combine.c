@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several sources as one: one after the other, where every sample is a sample of one part, or side by side (zip), where
- * it is made of one sample of each. Which samples come, and when, is the order's business (order/branch.c); here a
- * number is taken apart into those of the parts, and their fields are put into the slots of the whole.
+ * it is made of one sample of each. The order decides which samples come, and when (order/branch.c). This file
+ * splits the number of a sample into those of the parts, and puts their fields into the slots of the whole.
  *
  * A combined source may be a part of another one. Plain sources are numbered from the first to the last, at any depth,
  * so that operations of one part are run for its samples only. */
@@ -88,7 +88,7 @@ static reader_state *state_of(const combined *self, leat__reader *reader, leat_e
     return state;
 }
 
-/* Slots that a sample does not fill must not show another one's. */
+/* Slots that a sample does not fill must not keep the values of the sample before. */
 static void clear_values(const leat__source *source, leat__value *values) {
     for (int i = 0; i < source->n_fields; i++) values[i] = (leat__value){.dtype = LEAT_DTYPE_BYTES};
 }
@@ -273,7 +273,7 @@ static uint64_t size(const leat__source *source, uint64_t sample) {
     return sum;
 }
 
-/* Where one part does not know, nobody does: samples are then counted. */
+/* If one part does not know its sizes, blocks are cut by counting samples. */
 static uint64_t no_size(const leat__source *source, uint64_t sample) {
     (void)source, (void)sample;
     return 0;

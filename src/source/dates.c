@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When files were last written to: what a cache on disk must know to be never out of date. */
+/* Modification times of files: with them a cache on disk notices that its data set has changed. */
 #include <limits.h>
 
 #include "base/hash.h"

@@ -191,7 +191,7 @@ static bool stays_inside(const char *path) {
     }
 }
 
-/* Whether an index that was read from a file makes sense: anyone can write one whose checksum is right. */
+/* Whether an index read from a side file is consistent. The checksum does not prove that: a hostile file can have a right one. */
 static bool index_ok(const leat__folder_index *index) {
     const uint64_t end = index->pool.size;
     const leat__folder_dir *dir = (const leat__folder_dir *)index->dirs.data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The index of a folder: what scan.c makes and folder.c reads. */
+/* The index of a folder: scan.c makes it, folder.c reads it. */
 #ifndef LEAT_SOURCE_FOLDER_H
 #define LEAT_SOURCE_FOLDER_H
 

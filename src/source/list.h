@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table behind a list of files: what list_table.c takes out of a CSV file, and list.c serves. */
+/* The table behind a list of files: list_table.c reads it from a CSV file, list.c serves its samples. */
 #ifndef LEAT_SOURCE_LIST_H
 #define LEAT_SOURCE_LIST_H
 

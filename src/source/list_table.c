@@ -322,7 +322,7 @@ static int take_first(scan *s) {
 }
 
 /* Words become the numbers of their places in sorted order. Only when one column has words do they name
- * classes: otherwise nobody could tell whose they are. */
+ * classes: with several, a class name would not tell its column. */
 static int number_words(scan *s, leat__source *source) {
     leat__list_table *t = s->table;
     int n_words = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the arrays in .npy and .npz files. Values of small arrays are read at once, since labels are asked
- * for as often as pictures; large ones stay in their files. What is deflated has no places to go to: it is
+/* Finds the arrays in .npy and .npz files. Values of small arrays are read at once, since labels are needed
+ * as often as pictures; large arrays stay in their files. A deflated array has no random access: it is
  * inflated into memory. */
 #include "source/npy_file.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays in files: one in an .npy file, some in an .npz archive. What npy_file.c finds, npy_arrays.c
- * serves. */
+/* Arrays in files: one in an .npy file, several in an .npz archive. npy_file.c finds them, npy_arrays.c
+ * serves their samples. */
 #ifndef LEAT_SOURCE_NPY_FILE_H
 #define LEAT_SOURCE_NPY_FILE_H
 

@@ -55,8 +55,8 @@ void leat__block_clear(leat__block *block) {
 }
 
 bool leat__block_copy(leat__block *to, const leat__block *from, size_t index) {
-    /* Records of the block are being looked at: neither they nor their errors may move, and who reads a little past the
-     * end of the last one must not see it change. */
+    /* Workers read records of the block meanwhile: neither records nor errors may move, and the LEAT_MEM_PAD bytes behind
+     * the last record, which kernels may read, must not change. */
     leat__block_record record = *leat__block_at(from, index);
     const size_t base = LEAT_ALIGN_UP(to->bytes.size + LEAT_MEM_PAD, (size_t)LEAT_CACHE_LINE);
     if (base > to->bytes.cap || to->bytes.cap - base < record.size || record.bad ||

@@ -11,7 +11,7 @@ typedef struct leat__block_record {
     uint32_t size;
     uint32_t bad;    /* not 0: it is lost, and errors[bad - 1] says why            */
     uint64_t record; /* its number in the shard                                    */
-    uint64_t origin; /* its number in the stream, for whoever puts shards together */
+    uint64_t origin; /* its number in the stream, set when it is emitted           */
     size_t shard;
 } leat__block_record;
 
@@ -30,8 +30,8 @@ const leat_error *leat__block_error(const leat__block *block, size_t i);
 void leat__block_free(leat__block *block);
 /* Empties it and keeps its memory. */
 void leat__block_clear(leat__block *block);
-/* Copies a record of `from` behind those of `to` if there is room and nothing that is there has to move; whether it
- * did. */
+/* Copies a record of `from` behind those of `to`. False, and nothing is copied, if there is no room without moving
+ * records. */
 bool leat__block_copy(leat__block *to, const leat__block *from, size_t index);
 
 typedef struct leat__shard_reader leat__shard_reader;
@@ -40,14 +40,14 @@ leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, leat_erro
 void leat__shard_reader_free(leat__shard_reader **reader);
 /* The next block will hold the first records of this shard. */
 void leat__shard_begin(leat__shard_reader *reader, size_t shard);
-/* Fills the block with the next records, about `bytes` bytes of them and at least one: 0; 1 if the shard ends with
- * them, and then there may be none; LEAT_ERR_MEMORY: the reader must begin again. What is damaged is a record with an
- * error. */
+/* Fills the block with the next records, about `bytes` bytes of them and at least one: 0. 1 if the shard ends with them;
+ * then there may be none. LEAT_ERR_MEMORY: the reader must begin the shard again. A damaged record is in the block too,
+ * with an error. */
 int leat__shard_read(leat__shard_reader *reader, leat__block *block, size_t bytes, leat_error *err);
 uint64_t leat__shard_bytes_read(const leat__shard_reader *reader);
 
-/* shards.c, for the reader: the program's functions, or NULL; else where a shard lies, and whether it still is what it
- * was. */
+/* shards.c, for the shard reader: the program's functions, NULL if shards are files; the path of a shard; whether its file
+ * has changed since the stream was opened. */
 const leat_stream_callbacks *leat__shards_program(const leat__shards *stream);
 const char *leat__shards_path(const leat__shards *stream, size_t shard);
 int leat__shards_check(const leat__shards *stream, size_t shard, const leat__file *file, leat_error *err);

@@ -19,7 +19,7 @@ struct leat__shards {
     leat_stream_callbacks program; /* begin is NULL: files              */
     leat__paths paths;
     shard_facts *facts; /* (paths.n) */
-    /* For those who read it by themselves, one record at a time: */
+    /* For leat__shards_next, which gives one record at a time: */
     leat__shard_reader *reader;
     leat__block block;
     size_t next;      /* record of the block                     */
@@ -147,8 +147,8 @@ void leat__shards_free(leat__shards **handle) {
 }
 
 /* ------------------------------------------------------------------------------------ as a source
- * Records come through the engine's window, never by number: describe is all that is asked of it, by those who know no
- * more than the number. */
+ * Records come through the stream's window, never by number. Only describe is called with a number, for messages when
+ * nothing else of a sample is known. */
 
 typedef struct stream_source {
     leat__source base;

@@ -9,10 +9,10 @@
 #include "format/sidefile.h"
 #include "source/source.h"
 
-/* Loads the payload of the side file of path into buf; data points into buf. False: there is none that is whole. */
+/* Loads the payload of the side file of path into buf; data points into buf. False: there is no undamaged side file. */
 bool leat__side_load(const char *home, const char *path, int kind, const leat__open_options *options,
                      leat__buf *buf, const uint8_t **data, size_t *n);
-/* Keeps payload for the next time. Failing is not an error: the index stays in memory; why gets the reason. */
+/* Writes payload for the next run. Failure is no error, since the index stays in memory; why gets the reason. */
 bool leat__side_store(const char *home, const char *path, int kind, const leat__open_options *options,
                       const void *payload, size_t n, leat_error *why);
 /* The dot-file beside path, whose name ends in `suffix`; false if that is too long. */

@@ -15,7 +15,7 @@
 #define LEAT_RECORD_BYTES_MAX ((size_t)256 << 20)
 #define LEAT_PREPARE_BYTES_MAX ((size_t)8 << 20) /* larger samples are met unprepared */
 
-typedef struct leat__value { /* one field of one sample, on its way                    */
+typedef struct leat__value { /* one field of one sample, between two steps             */
     const uint8_t *data;     /* readable for LEAT_MEM_PAD bytes past the end            */
     size_t bytes;
     int dtype; /* LEAT_DTYPE_BYTES: an undecoded string of bytes          */
@@ -32,7 +32,7 @@ typedef struct leat__reader { /* what one worker needs to read; zeroed = empty  
 
 typedef struct leat__source leat__source;
 
-/* What a plain source gives to a sample of a stream: a record that lies in memory, or a sample that it reads by number. */
+/* The part of a stream's sample that comes from one plain source: a record in memory, or a sample read by its number. */
 typedef struct leat__piece {
     int leaf;            /* which of the plain sources, counted through all parts     */
     bool numbered;       /* no record of a stream                                     */
@@ -46,37 +46,37 @@ typedef struct leat__source_class {
     const char *name;
     bool sharded;        /* its records lie in shards, which leat__records_shard tells  */
     double read_us;      /* what a read takes beyond moving the bytes: opening a file   */
-    double bytes_per_us; /* ... or making them; 0 = they are there                      */
+    double bytes_per_us; /* ... or making them; 0 = they exist already                  */
     /* Fills values[0 .. n_fields). The memory is the reader's or the source's, valid until the reader's next read.
      * Messages name the file and the offset. */
     int (*read)(const leat__source *, leat__reader *, uint64_t sample, leat__value *values, leat_error *);
     /* Where a sample comes from, for messages: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711". */
     void (*describe)(const leat__source *, uint64_t sample, char *text, size_t cap);
-    /* Allocates what the first reads would; failing is no error, they do it then. May be NULL. */
+    /* Allocates the memory that the first reads need. Failure is no error: those reads allocate it then. May be NULL. */
     void (*prepare)(const leat__source *, leat__reader *);
     void (*close_reader)(leat__reader *); /* may be NULL */
     void (*close)(leat__source *);        /* frees everything but the struct itself */
-    /* A hash of where its files lie, their sizes and when they were last written to: equal means that nothing has changed,
-     * so that what was kept on disk is right. NULL: it cannot tell. */
+    /* A hash of the paths of its files, their sizes and modification times. If it is equal, no file has changed, and what a
+     * cache on disk holds is valid. NULL: the source cannot tell. */
     int (*version)(const leat__source *, int n_threads, uint64_t *out, leat_error *);
-    /* A number of a sample from the index alone, without reading: false if only reading tells. room has 8 bytes for it.
-     * May be NULL. */
+    /* The value of a numeric field from the index alone, without reading the sample; false if the index does not hold it.
+     * room has 8 bytes for the value. May be NULL. */
     bool (*known)(const leat__source *, uint64_t sample, int field, leat__value *value, void *room);
     /* The path of the sample's own file as the data set names it; false if it has none. May be NULL. */
     bool (*path)(const leat__source *, uint64_t sample, char *text, size_t cap);
     /* The same from the root directory on, for lists of files. NULL: samples have no files of their own. */
     bool (*file)(const leat__source *, uint64_t sample, char *text, size_t cap);
-    /* Combined sources: the readers of its parts, NULL behind the last; bit i: plain source number i has a part in the
-     * sample. NULL for others. */
+    /* Combined sources; NULL for plain ones. part_reader: the readers of its parts, NULL behind the last. parts: bit i is set
+     * if plain source number i has a part in the sample. */
     leat__reader *(*part_reader)(const leat__reader *, int i);
     uint64_t (*parts)(const leat__source *, uint64_t sample);
-    /* These samples will be read soon, and lie one behind the other: storage may bring them in one go. May be NULL. */
+    /* These consecutive samples will be read soon: the system may fetch them with one long read. May be NULL. */
     void (*will_read)(const leat__source *, leat__reader *, uint64_t first, uint64_t last);
     /* How many bytes of storage a sample takes, from the index alone. NULL: only reading tells. */
     uint64_t (*size)(const leat__source *, uint64_t sample);
-    /* Streams, and combined sources with streams among their parts; NULL for others: the values of a sample that is made
-     * of these pieces, in the order of their leaves; where they come from; bit i: plain source number i has one. The first
-     * plain source in here has number `leaf`. */
+    /* Streams, and combined sources with streams among their parts; NULL for all others. A sample is given as its pieces, in
+     * the order of their leaves; the first plain source in this source has number `leaf`. gather: the values of the sample.
+     * describe_pieces: where it comes from. parts_of_pieces: bit i is set if plain source number i has a piece. */
     int (*gather)(const leat__source *, leat__reader *, int leaf, const leat__piece *, int n,
                   leat__value *values, leat_error *);
     void (*describe_pieces)(const leat__source *, int leaf, const leat__piece *, int n, char *text,
@@ -104,7 +104,7 @@ struct leat__source {
 
 typedef struct leat__open_options { /* what all sources share when they are opened         */
     int n_threads;
-    int64_t now_ns;        /* wall clock: what changed just now may change again      */
+    int64_t now_ns;        /* wall clock: files changed just now may change again    */
     const char *cache_dir; /* where side files go, NULL = the user's cache directory */
     leat__sets *sets;      /* the data sets in use there; NULL: each is locked only while it is looked at */
     bool no_side_files;
@@ -116,8 +116,8 @@ typedef struct leat__open_options { /* what all sources share when they are open
 
 /* dates.c, for class->version: folds where a file lies, its size and when it was written to into *hash. */
 int leat__source_date(const char *path, uint64_t size, int64_t mtime_ns, uint64_t *hash, leat_error *err);
-/* Asks the file of every sample: one that is written over in place changes neither its folder nor, perhaps, its size. path
- * gives the file of a sample. */
+/* The same for the file of every sample, since a file that is overwritten in place changes neither its folder nor, perhaps,
+ * its size. path gives the file of a sample. */
 typedef bool leat__source_path_fn(const leat__source *source, uint64_t sample, char *text, size_t cap);
 int leat__source_date_all(const leat__source *source, leat__source_path_fn *path, int n_threads,
                           const char *root, uint64_t *out, leat_error *err);
@@ -125,9 +125,9 @@ void leat__source_free(leat__source **source);
 /* Plain sources in it: 1, or those of its parts together. */
 int leat__source_leaves(const leat__source *source);
 void leat__reader_free(const leat__source *source, leat__reader *reader);
-/* Bytes of a sample without reading it: as the index knows, or because all have as many. 0: not known. */
+/* Bytes of a sample without reading it: from the index, or because all samples have the same size. 0: not known. */
 uint64_t leat__source_size(const leat__source *source, uint64_t sample);
-/* The class's gather and its neighbours; a source that is no stream has one piece, with a number. */
+/* Call gather, describe_pieces and parts_of_pieces of the class. A source that is no stream has one piece, with a number. */
 int leat__source_gather(const leat__source *source, leat__reader *reader, int leaf, const leat__piece *piece,
                         int n, leat__value *values, leat_error *err);
 void leat__source_describe_pieces(const leat__source *source, int leaf, const leat__piece *piece, int n,
@@ -158,7 +158,7 @@ const char *leat__records_shard(const leat__source *, size_t shard, uint64_t *n_
 /* arrays.c: the caller's memory. */
 int leat__arrays_open(leat__source **out, const leat_tensor *arrays, int n, leat_error *err);
 
-/* synth.c: made up on the spot; fields "image" u8 (height, width, channels) and "label". */
+/* synth.c: pictures that are computed; fields "image" u8 (height, width, channels) and "label". */
 typedef struct leat__synth_options {
     uint64_t n, seed;
     int height, width, channels, n_classes;
@@ -178,7 +178,7 @@ typedef struct leat__list_options { /* texts are "" where nothing was asked for 
     char separator;
     bool check;       /* look at every file now                */
     size_t max_bytes; /* of a file, 0 = not known              */
-    /* Guesses a name, as leat__nearest of the engine does; may be NULL. */
+    /* Guesses a name, as leat__nearest (plan/op.h) does; may be NULL. */
     const char *(*nearest)(const char *word, const char *(*next)(const void *user, size_t i),
                            const void *user);
 } leat__list_options;
@@ -203,21 +203,20 @@ int leat__cifar_open(leat__source **out, const char *const *patterns, int n, int
 int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, leat_error *err);
 
 /* callback.c: samples that the program reads itself. */
-typedef struct
-    leat__guard { /* what the engine does around a callback that is not thread-safe; all may be NULL */
+typedef struct leat__guard { /* called around a callback that is not thread-safe; all may be NULL */
     void (*enter)(void *user);
     void (*leave)(void *user);
     void (*free)(void *user); /* when the source is closed */
     void *user;
 } leat__guard;
-/* The program did not say what tells its data from other data. */
+/* Fails: the program gave no identity, which would tell its data from other data. */
 int leat__fail_no_identity(const char *source, leat_error *err);
-/* The guard is the source's from here on, also on failure. */
+/* The source owns the guard from here on, also on failure. */
 int leat__callback_open(leat__source **out, const leat_source_callbacks *callbacks, const leat__guard *guard,
                         leat_error *err);
 
-/* combine.c: several sources as one. A sample has the fields that the caller names; each part fills those it has, by
- * slot, and the rest is empty: operations of the part's own make it. */
+/* combine.c: several sources as one. A sample has the fields that the caller names. Each part fills the slots of the fields
+ * it has; the other slots stay empty, and steps of the part's own text fill them later. */
 typedef struct leat__part {
     leat__source *source;
     int slot[LEAT_FIELDS_MAX]; /* of each of its fields; -1 = it is not wanted                     */
@@ -235,12 +234,12 @@ typedef struct leat__combining {
     bool classes; /* labels are those of the parts, not renumbered; of a zip, of the first   */
     bool drawn;   /* with streams: which samples come, or meet, is drawn in every epoch      */
 } leat__combining;
-/* The tables of the parts are the source's from here on, also on failure, and so are the parts, unless there is a stream
- * among them: then the caller keeps all of them, and they outlive the source. */
+/* The source owns the tables of the parts from here on, also on failure. It owns the parts too, unless one of them is a
+ * stream: then the caller keeps all parts, and they must outlive the source. */
 int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err);
 
 /* shards.c: TFRecord shards of which at least one is compressed, or records that the program gives: read from the
- * beginning, one record at a time. The engine reads several shards at once, see shard.h. */
+ * beginning, one record at a time. The readers of stream/ read several shards at once, see shard.h. */
 typedef struct leat__shards leat__shards;
 /* 1 if a file that the patterns match is compressed, else 0. */
 int leat__shards_wanted(const char *const *patterns, int n, leat_error *err);
