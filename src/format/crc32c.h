@@ -5,7 +5,7 @@
 
 #include "base/macros.h"
 
-/* The checksum of what had the checksum crc, followed by bytes[0, n). Start with 0. */
+/* The checksum of bytes with the checksum crc, followed by bytes[0, n). Start with 0. */
 typedef uint32_t leat__crc32c_fn(uint32_t crc, const void *bytes, size_t n);
 
 leat__crc32c_fn leat__crc32c_extend;

@@ -59,8 +59,8 @@ int leat__example_iter_next(leat__example_iter *iter, leat__feature *out, leat_e
 int leat__example_find(const uint8_t *bytes, size_t n, const char *const *keys, int n_keys,
                        leat__feature *out, leat_error *err);
 
-/* What an Example looked like. Those of one file often differ in their values alone: then the bytes around the values are
- * compared with what stood there before, and nothing has to be looked for. Zeroed = nothing is known yet. */
+/* The layout of an Example. The Examples of one file often differ in their values alone. Then it is enough to compare the
+ * bytes around the values with those of the last Example, and no key is searched. Zeroed = nothing is known yet. */
 #define LEAT_FORM_KEYS 32
 #define LEAT_FORM_PARTS 64
 #define LEAT_FORM_BYTES 2048

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of tf.train.Example and of what is in it, for those who read them. */
+/* Tags of the fields of tf.train.Example and its nested messages, for example.c and example_values.c. */
 #ifndef LEAT_FORMAT_EXAMPLE_TAGS_H
 #define LEAT_FORMAT_EXAMPLE_TAGS_H
 

@@ -13,7 +13,7 @@ typedef struct runs {
     size_t skip;
 } runs;
 
-/* What only merged ones have is left alone in the others. */
+/* Fields that only merged features use are not set in the others. */
 static inline void begin_runs(runs *r, const leat__feature *f) {
     r->kind = f->kind;
     r->merged = f->merged;

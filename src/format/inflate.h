@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files under GZIP or ZLIB, as TFRecordWriter makes them: a stream of bytes in, a stream of bytes out,
- * with memory that does not depend on either. */
+/* Files compressed as a whole by GZIP or ZLIB, as TFRecordWriter makes them: a stream of bytes in, a stream of bytes
+ * out. The memory it takes does not depend on their sizes. */
 #ifndef LEAT_FORMAT_INFLATE_H
 #define LEAT_FORMAT_INFLATE_H
 
@@ -8,8 +8,8 @@
 
 typedef enum { LEAT_COMPRESSION_NONE, LEAT_COMPRESSION_GZIP, LEAT_COMPRESSION_ZLIB } leat__compression;
 
-/* What the file is that begins with these bytes; 12 or more are wanted. A TFRecord header with a right
- * checksum is always LEAT_COMPRESSION_NONE, whatever else it looks like; so is what looks like nothing. */
+/* The compression of a file that begins with these bytes; pass 12 or more. A TFRecord header with a right
+ * checksum is always LEAT_COMPRESSION_NONE, whatever else it looks like. So are bytes of no known kind. */
 leat__compression leat__compression_detect(const uint8_t *bytes, size_t n);
 
 typedef struct leat__inflate leat__inflate;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small reader of JSON: just enough to find a few names and numbers in a text from the environment (TF_CONFIG).
- * It walks the text and keeps nothing; a value is a place in it. Depth is bounded, numbers are whole, and escapes
- * other than \" \\ \/ in strings that are copied are refused rather than guessed. */
+ * It allocates nothing; a value is a place in the text. Depth is bounded, numbers are whole, and escapes other than
+ * \" \\ \/ in strings that are copied are refused. */
 #ifndef LEAT_FORMAT_JSON_H
 #define LEAT_FORMAT_JSON_H
 

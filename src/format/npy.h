@@ -24,9 +24,9 @@ typedef struct leat__npy {
     size_t data_bytes; /* their bytes, which the file should have behind the header */
 } leat__npy;
 
-/* Reads the header at the beginning of a file, versions 1 to 3, of which at least the header is given; that the values
- * are there is the caller's to compare. LEAT_ERR_FORMAT: it is none; LEAT_ERR_TYPE: of a type that leat has not;
- * LEAT_ERR_LIMIT: more axes or values than an array can have here. */
+/* Reads the header of a file, versions 1 to 3; bytes must hold at least the header. The caller checks that the values are
+ * there. LEAT_ERR_FORMAT: no such header; LEAT_ERR_TYPE: a type that leat does not have; LEAT_ERR_LIMIT: more axes or values
+ * than an array can have here. */
 int leat__npy_read_header(leat__npy *out, const void *bytes, size_t n, leat_error *err);
 
 #endif

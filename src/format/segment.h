@@ -11,9 +11,9 @@
  *     trailer, 32 bytes     "LEATSEND", number of entries (8), XXH3-64 of the table (8), 0, checksum of the 28 bytes before
  *
  * Checksums of heads are CRC-32C as TFRecord masks it; numbers are little-endian. A file without table and trailer is a
- * segment that nobody completed: its entries count up to the first one that does not check out. The key ties a segment
- * to what it was made from; a payload is what format/bundle.h describes. Positions inside JPEG files are kept in segments
- * too, without a table: format/positions.h. */
+ * segment that was not completed: its entries are valid up to the first one with a wrong checksum. The key identifies the
+ * data and operations that a segment was made from. The layout of a payload is in format/bundle.h.
+ * Positions inside JPEG files are kept in segments too, without a table: format/positions.h. */
 #ifndef LEAT_FORMAT_SEGMENT_H
 #define LEAT_FORMAT_SEGMENT_H
 

@@ -8,7 +8,7 @@
  *     8 bytes   XXH3-64 of the payload
  *     payload
  *
- * A side file that does not check out in every respect is as good as none: it is made anew. */
+ * A side file that fails any check is ignored, and its owner makes a new one. */
 #ifndef LEAT_FORMAT_SIDEFILE_H
 #define LEAT_FORMAT_SIDEFILE_H
 

@@ -3,8 +3,8 @@
  *
  *     u64 length | u32 checksum of the 8 length bytes | payload | u32 checksum of the payload
  *
- * All little-endian; checksums are CRC-32C, masked. A length whose checksum is right is still only a claim:
- * anyone can compute a checksum. Compare it with what is there before anything is allocated. */
+ * All little-endian; checksums are CRC-32C, masked. A right checksum does not make a length trustworthy, since a hostile
+ * file can have one: compare the length with the size of the file before anything is allocated. */
 #ifndef LEAT_FORMAT_TFRECORD_H
 #define LEAT_FORMAT_TFRECORD_H
 

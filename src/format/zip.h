@@ -37,7 +37,7 @@ int leat__zip_next(leat__zip_member *out, const uint8_t *directory, size_t n, si
 int leat__zip_data(const leat__zip_member *member, const uint8_t header[LEAT_ZIP_LOCAL], uint64_t size,
                    uint64_t *data, leat_error *err);
 
-/* A deflated member as GZIP: these bytes, the member's own, and those. So whoever inflates checks CRC and
+/* A deflated member as GZIP: head, the member's bytes, foot. So the inflater (inflate.h) checks CRC and
  * length. */
 enum { LEAT_ZIP_GZIP_HEAD = 10, LEAT_ZIP_GZIP_FOOT = 8 };
 void leat__zip_gzip(const leat__zip_member *member, uint8_t head[LEAT_ZIP_GZIP_HEAD],
