@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: what decode.c asks of a codec, and what the codecs share. */
+/* Inside the room: the functions of a codec that decode.c calls, and what the codecs share. */
 #ifndef LEAT_DECODE_CODEC_H
 #define LEAT_DECODE_CODEC_H
 
@@ -24,20 +24,20 @@ typedef struct leat__codec_ops {
     size_t state_bytes; /* zeroed, one per decoder; 0 = none                    */
     int (*init)(void *state, leat__arena *arena, leat_error *err); /* may be NULL   */
     void (*destroy)(void *state);                                  /* may be NULL   */
-    /* Fills in job->info (channels: what "as stored" means) and job->whole. Takes nothing whose size comes
-     * from the file: limits are checked afterwards. */
+    /* Fills in job->info (channels: what "as stored" means) and job->whole. Allocates nothing of a size that
+     * the file gives: limits are checked afterwards. */
     int (*header)(void *state, leat__decode_job *job, leat_error *err);
     /* job->info.channels now holds what the rows shall have. */
     int (*begin)(void *state, leat__decode_job *job, leat_error *err);
-    /* May be NULL. Before the first row: leaves out what is not in the box, as far as it can. Sets *taken to what the
-     * rows will hold from now on: no row above box->y, all rows from there on, columns that cover those of the box. */
+    /* May be NULL. Before the first row: the codec skips what is outside the box, as far as it can. Sets *taken to the part
+     * that rows will hold: no row above box->y, all rows from there on, columns that cover those of the box. */
     int (*region)(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken,
                   leat_error *err);
     /* May be NULL. Before the first row, with 3 channels of u8: whether rows will be planes, so far apart. */
     bool (*planes)(void *state, leat__decode_job *job, size_t apart);
     int (*rows)(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stride, int n_rows,
                 leat_error *err);
-    /* complete: all rows were handed out, so the file's end is worth a look. Releases everything anyway. */
+    /* complete: all rows were handed out, so the end of the file is checked. Releases everything in any case. */
     int (*end)(void *state, leat__decode_job *job, bool complete, leat_error *err);
 } leat__codec_ops;
 

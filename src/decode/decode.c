@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door of the room: which codec, is it within the limits, and rows in the order and orientation asked
+/* The entry to the room: chooses the codec, checks the limits, and gives rows in the order and orientation asked
  * for. A codec either streams its rows or gives all of them in one call (job.whole); in the second case, and
- * when the picture must be turned, the picture waits in the arena.
+ * when the picture must be turned, the whole picture is held in the arena.
  *
  * The first failure of a picture is kept, because the caller may meet it again at end; codecs therefore
  * always have a place for their message. */

@@ -46,17 +46,17 @@ leat__codec leat__codec_detect(const uint8_t *bytes, size_t n);
 /* "jpeg", "png", ...; "unknown". */
 const char *leat__codec_name(leat__codec codec);
 
-/* Notes on a JPEG of our own decoder's: where in its scan some MCUs begin. With them a part of the picture is decoded
- * without reading what lies above and beside it. They are a block of bytes, sealed by a hash over themselves and the whole
- * file (jpeg_notes.h): what was damaged, cut off or made for other bytes counts for nothing, and pixels are the same with
+/* Notes on a JPEG that our own decoder decodes: where in its scan some MCUs begin. With them a region of the picture is
+ * decoded without reading what lies above and beside it. They are a block of bytes with a hash over the block and the whole
+ * file (jpeg_notes.h). A block that is damaged, cut off or made for another file is ignored, and pixels are the same with
  * notes and without. */
 typedef struct leat__decode_notes {
     uint64_t key;     /* leat__notes_key of the file's bytes                                    */
     leat__buf *block; /* what is known, size 0 = nothing. When the picture ends, with what was found out */
     size_t bytes_max; /* of a block that says all; only the beginnings of rows if more would be more     */
     /* Set when the picture ends: */
-    bool changed;     /* there is more in the block than before                                 */
-    bool refused;     /* what was in it was no good                                             */
+    bool changed;     /* notes were added to the block                                          */
+    bool refused;     /* the block was damaged or made for another file                         */
     size_t bytes_all; /* of a block that says all; 0: this picture has no use for notes         */
 } leat__decode_notes;
 /* Two files with the same key are the same file. */

@@ -42,7 +42,7 @@ static int read_bytes(GifFileType *gif, GifByteType *dst, int n) {
     return (int)got;
 }
 
-/* Walks to the first image descriptor, whose offset is returned; remembers the transparent colour. */
+/* Walks to the first image descriptor and returns its offset; remembers the transparent colour. */
 static int find_frame(gif_state *s, const leat__decode_job *job, size_t *frame, leat_error *err) {
     const uint8_t *b = job->bytes;
     const size_t n = job->n;

@@ -6,8 +6,9 @@
  * libpng unfilters, unpacks, drops the low byte of 16 unless all are wanted, and turns a transparent colour into
  * alpha when alpha is wanted; palettes and channels are ours. Chunks that do not say what the pixels are (profiles,
  * text, gamma, EXIF) are skipped unread, so that none of them can inflate into anything. An index past
- * the end of the palette is black; whoever wants indices gets them all. libpng's warnings pass (they are about ancillary chunks and surplus
- * data); a wrong checksum of a chunk that matters, a missing end chunk and too little data are errors. */
+ * the end of the palette is black; with options.indices it is given out as it is. libpng's warnings are ignored (they are
+ * about ancillary chunks and surplus data). A wrong checksum of a critical chunk, a missing end chunk and too little data
+ * are errors. */
 #include "decode/codec.h"
 
 #include <setjmp.h>
@@ -100,7 +101,7 @@ static bool little_endian(void) {
 static void begin_step(png_state *s) {
     const leat__decode_job *job = s->job;
     s->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, s, on_error, on_warning, s, take, give_back);
-    if (!s->png) { /* libpng told on_warning or nobody */
+    if (!s->png) { /* libpng has called on_warning, or nothing */
         if (s->wanted) s->code = leat__decode_alloc_failed(job->arena, "png", s->wanted, s->err);
         else
             s->code =

@@ -23,18 +23,18 @@ static inline int leat__jpeg_slot(int row, int column) {
 
 typedef struct leat__jpeg_quant { /* in the order of a block */
     LEAT_ALIGNED(32) int16_t step[64];
-    LEAT_ALIGNED(32) uint16_t most[64]; /* the largest coefficient that is ours to decode */
+    LEAT_ALIGNED(32) uint16_t most[64]; /* the largest coefficient that this decoder takes */
 } leat__jpeg_quant;
 
 typedef struct leat__jpeg_place { /* where a block goes                                */
-    uint8_t *dst;                 /* its first sample; NULL: nobody wants this block   */
+    uint8_t *dst;                 /* its first sample; NULL: outside the region        */
     size_t stride;                /* as the address, a multiple of 8                   */
     const leat__jpeg_quant *quant;
     int last; /* the last coefficient, in zigzag order             */
 } leat__jpeg_place;
 
 /* Limits inside of which all ways to compute the accurate integer transform agree: 16-bit arithmetic does not wrap in
- * any of them. No encoder comes near; what lies outside is libjpeg-turbo's to decode. */
+ * any of them. Encoders stay far below; a file with larger values is decoded by libjpeg-turbo. */
 #define LEAT_JPEG_COEFFICIENT_MAX 8191 /* after multiplying by its step                       */
 #define LEAT_JPEG_MIDDLE_MAX 14327     /* after the columns, the bias below in it      */
 /* Rounding of the second pass and the shift by 128 that samples have, as part of the first coefficient. */

@@ -7,7 +7,7 @@
 
 #include "decode/jpeg/jpeg_dsp.h"
 
-/* Steps beyond this cannot belong to a coefficient that is ours. */
+/* With a larger step every coefficient but 0 would be outside of the range that our own decoder takes. */
 static bool read_steps(uint16_t steps[64], const JQUANT_TBL *table) {
     if (!table) return false;
     for (int i = 0; i < 64; i++) {

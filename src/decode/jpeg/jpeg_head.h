@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is this JPEG one for our own decoder, and what does it need to know of it? The headers themselves are read by
- * libjpeg-turbo in any case, so that both agree on every oddity in them. */
+/* Whether our own decoder can decode a JPEG, and the header values that it needs. libjpeg-turbo reads the headers of every
+ * file, so that both decoders agree on irregular ones. */
 #ifndef LEAT_DECODE_JPEG_JPEG_HEAD_H
 #define LEAT_DECODE_JPEG_JPEG_HEAD_H
 

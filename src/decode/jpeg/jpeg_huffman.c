@@ -14,7 +14,7 @@ static bool same_code(const leat__jpeg_code *code, const uint8_t counts[17], con
 
 /* Codes of one length follow one another; those of the next begin where these end, with a bit more. */
 static bool build_code(leat__jpeg_code *code, const uint8_t counts[17], const uint8_t symbols[256], int n) {
-    memset(code->counts, 0, sizeof code->counts); /* nobody takes half a table for a whole one */
+    memset(code->counts, 0, sizeof code->counts); /* if this fails, the table must not match a later code */
     memset(code->symbols, 0, sizeof code->symbols);
     memcpy(code->symbols, symbols, (size_t)n);
     uint32_t next = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Huffman tables of a JPEG scan, made for speed: nearly every photo brings its own, so they are quick to build, and a
- * decoder's time goes into looking things up in them, so one look at ten bits gives as much as possible. */
+/* Huffman tables of a JPEG scan, made for speed. Nearly every photo has its own tables, so they are quick to build. Most of
+ * the decoder's time is spent on lookups, so one lookup by ten bits gives as much as possible. */
 #ifndef LEAT_DECODE_JPEG_JPEG_HUFFMAN_H
 #define LEAT_DECODE_JPEG_JPEG_HUFFMAN_H
 
@@ -49,11 +49,11 @@ typedef struct leat__jpeg_ac_table {
 #define LEAT_JPEG_BLOCK_END 128
 #define LEAT_JPEG_TWO ((uint64_t)1 << 24)
 
-/* False when the code is none (too many symbols, more codes than bits allow) or has symbols that a regular file does not
+/* False when the code is not valid (too many symbols, more codes than bits allow) or has symbols that a regular file does not
  * need. A table that was built from the same code before is left as it is. */
 bool leat__jpeg_dc_build(leat__jpeg_dc_table *table, const uint8_t counts[17], const uint8_t symbols[256]);
 bool leat__jpeg_ac_build(leat__jpeg_ac_table *table, const uint8_t counts[17], const uint8_t symbols[256]);
-/* Only those who skip need these; an AC table may have them already. */
+/* Builds `skip`, which is needed to decode a region, or gray from colour. Does nothing if the table has it. */
 void leat__jpeg_ac_build_skip(leat__jpeg_ac_table *table);
 
 /* The symbol that 16 bits begin with, when a look was not enough; *length 0 if there is none. */

@@ -9,8 +9,8 @@
  *     10 each   bit of the scan (4), prediction of each component (2 x 3)
  *
  * Numbers are in the byte order of the machine. The key is a hash of the whole file, so a block that fits its seal was
- * made from these very bytes: what it says was true then and is true now. Nothing else in it is believed: sizes are
- * compared with the file's header, and a spot outside of the scan makes the file libjpeg-turbo's. */
+ * made from the same bytes and is still right. The block is checked all the same: sizes are compared with the file's
+ * header, and if a spot lies outside of the scan, libjpeg-turbo decodes the file. */
 #ifndef LEAT_DECODE_JPEG_JPEG_NOTES_H
 #define LEAT_DECODE_JPEG_JPEG_NOTES_H
 
@@ -19,13 +19,13 @@
 #include "decode/jpeg/jpeg_scan.h"
 
 typedef struct leat__jpeg_notes { /* of the picture that is being decoded                     */
-    leat__decode_notes *asked;    /* NULL: nobody wants any                                   */
+    leat__decode_notes *asked;    /* NULL: the caller wants none                              */
     int across, step, per_row;    /* MCUs of a row, from one note to the next; notes of a row */
-    uint32_t n, n_all;            /* that are there, and when all are                         */
-    uint32_t n_before;            /* that were there                                          */
+    uint32_t n, n_all;            /* notes that are known, and of the whole picture           */
+    uint32_t n_before;            /* notes that were known when the picture began             */
 } leat__jpeg_notes;
 
-/* Looks at what is known, and makes room for the rest. */
+/* Checks the notes that are known, and makes room for the rest. */
 void leat__jpeg_notes_begin(leat__jpeg_notes *notes, const leat__jpeg_head *head, leat__decode_notes *asked);
 /* The MCU of the first note that is missing; INT64_MAX: none is. */
 static inline int64_t leat__jpeg_notes_next(const leat__jpeg_notes *notes) {

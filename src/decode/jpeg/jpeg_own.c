@@ -85,7 +85,7 @@ static bool build_tables(leat__jpeg_own *own) {
     return true;
 }
 
-/* Only who skips needs these. */
+/* Called only when blocks are skipped: those outside of a region, or chroma when gray is wanted. */
 static void build_skip(leat__jpeg_own *own) {
     for (int i = 0; i < own->head.n_components; i++)
         leat__jpeg_ac_build_skip(&own->ac[own->head.component[i].ac]);
@@ -229,7 +229,7 @@ static int first_mcu_row(const leat__jpeg_own *own) {
     return row;
 }
 
-/* At this MCU, and at all others up to the next one that is to be noted, the scan has been in good order. */
+/* The scan was in good order at this MCU and at all MCUs up to the next one that is to be noted. */
 static void note_spot(leat__jpeg_own *own) {
     leat__jpeg_spot spot;
     if (own->at != leat__jpeg_notes_next(&own->notes)) return;

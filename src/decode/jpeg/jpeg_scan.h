@@ -5,11 +5,11 @@
  *
  * The window holds some KiB of the scan without its stuffed zeros. A block is begun only where all the bits that it can
  * possibly take lie in the window, or in zeros behind the scan's end; one comparison a block keeps the reader inside.
- * Whatever is not as it should be makes a call return false: the caller then gives the whole file to libjpeg-turbo, which
- * says what is wrong with it, or that nothing is.
+ * At anything irregular a call returns false: the caller then gives the whole file to libjpeg-turbo, which decides whether
+ * the file is damaged.
  *
- * A place in the scan can be noted and gone to later: its bit in the file and the predictions there are all that reading
- * on takes. */
+ * A place in the scan can be noted, and decoding can begin there later: the position of its bit and the DC predictions at
+ * that place are enough. */
 #ifndef LEAT_DECODE_JPEG_JPEG_SCAN_H
 #define LEAT_DECODE_JPEG_JPEG_SCAN_H
 
