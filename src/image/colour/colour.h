@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to one pixel when its channels are mixed, spelled once: for the C kernels, which are the
+/* Operations that mix the channels of one pixel, written once: for the C kernels, which are the
  * specification, and the ends of vector loops. Each function takes the first three values of a pixel as
  * red, green and blue, and does the operations of the library that it is named for in the same order, so
  * the results are the same bits (tests/golden/make/colour.py compares). Of pixels that are not finite the

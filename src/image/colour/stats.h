@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a picture is like as a whole: sums, squares, range, histogram. Operations such as contrast must
- * know it before they can change the first pixel, so the pass measures all rows in one sweep and changes
+/* Statistics of a whole picture: sums, squares, range, histogram. Operations such as contrast need them
+ * before they can change the first pixel, so the pass measures all rows in one sweep and changes
  * them in the next.
  *
  * Rows are added one after the other, each beginning with channel 0. Bytes are counted in whole numbers,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of 256 entries for what an operation does to a byte, each with the arithmetic of the library that
- * it is named after. A table costs less than a sweep of any picture that is worth augmenting, so all tone
- * operations on u8 are built here, once for a sample, and looked up. */
+ * it is named after. Making a table costs less than computing every pixel of even a small picture, so all
+ * tone operations on u8 are tables, built here once for a sample. */
 #ifndef LEAT_IMAGE_COLOUR_TABLE_H
 #define LEAT_IMAGE_COLOUR_TABLE_H
 

@@ -57,8 +57,8 @@ typedef struct leat__point {
             leat__pixel_args args;
         } pixels;
     } as;
-    /* Measured: what must be known of the values that reach this point (LEAT_STATS_*), and who makes the point
-     * from it, and those after it that were reserved with it. Only for pictures in memory that are not resampled. */
+    /* Measured: the statistics needed of the values that reach this point (LEAT_STATS_*), and the function that makes the
+     * point from them, and the points reserved with it. Only for pictures in memory that are not resampled. */
     unsigned measure;
     void (*solve)(leat__pass *pass, int i, const leat__stats *stats);
     double given[4];
@@ -78,7 +78,7 @@ struct leat__pass {
     bool stream; /* non-temporal stores wanted: the caller fences afterwards    */
 };
 
-/* For those who make passes: add a point at the end. There must be room. */
+/* For draw functions: add a point at the end of the pass. There must be room. */
 void leat__pass_add_affine(leat__pass *pass, const leat__affine *affine);
 /* The same for all channels. */
 void leat__pass_add_scale(leat__pass *pass, float mul, float add);
@@ -112,7 +112,7 @@ void leat__pass_scratch_free(leat__pass_scratch *scratch);
 /* How often a buffer had to grow. */
 uint32_t leat__pass_scratch_grown(const leat__pass_scratch *scratch);
 
-/* How large the buffers are, to tell other workers; adopting makes room for what another one has met. */
+/* The sizes of the buffers, to tell other workers; adopting grows them to the sizes of another worker. */
 #define LEAT_PASS_BUFS 11
 void leat__pass_scratch_caps(const leat__pass_scratch *scratch, size_t caps[LEAT_PASS_BUFS]);
 void leat__pass_scratch_adopt(leat__pass_scratch *scratch, const size_t caps[LEAT_PASS_BUFS]);

@@ -29,7 +29,7 @@ typedef struct leat__job {
 
 extern const leat__chain leat__no_chain;
 
-/* Room for n items of so many bytes, and the pad of a row. */
+/* Room for n items of the given size, and the pad of a row. */
 int leat__job_reserve(const leat__job *j, leat__buf *buf, size_t n, size_t bytes);
 /* Source row y. It stays until the next one is asked for; of a picture in memory it stays as long as the
  * picture, unless it had to be moved to an even address or widened to floats (then it is in scratch). */
@@ -55,7 +55,7 @@ const void *leat__job_sweep(const leat__job *j, int n_sweeps, const void *src, i
 const void *leat__job_floats(const leat__job *j, const void *src, int *dtype, size_t n);
 /* Makes room for j->chunk floats, and as many values of two bytes. */
 int leat__job_reserve_chunk(const leat__job *j);
-/* Gives measured points what they ask for, one after the other. */
+/* Measures the statistics that measured points need and solves the points, one after the other. */
 int leat__job_measure(leat__job *j);
 /* After that: tables that follow one another become one. */
 void leat__job_merge_tables(leat__job *j);

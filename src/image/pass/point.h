@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to one value, spelled once: the C kernels and the scalar heads and tails of vector code. */
+/* Operations on one value, written once: for the C kernels and the scalar heads and tails of vector code. */
 #ifndef LEAT_IMAGE_PASS_POINT_H
 #define LEAT_IMAGE_PASS_POINT_H
 

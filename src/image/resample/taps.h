@@ -54,7 +54,7 @@ static inline bool leat__resample_is_pil(leat__resample method) {
 static inline bool leat__resample_is_nearest(leat__resample method) {
     return method == LEAT_RESAMPLE_TF_NEAREST || method == LEAT_RESAMPLE_PIL_NEAREST;
 }
-/* The others keep the type. */
+/* The other methods keep the type. */
 static inline bool leat__resample_gives_f32(leat__resample method) {
     return method >= LEAT_RESAMPLE_TF_BILINEAR && method <= LEAT_RESAMPLE_TF_MITCHELL_AA;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pillow has one way for matrices that only scale, one in fixed point for the others, one in doubles for
+/* Pillow has one way for matrices that only scale, one in fixed point for other matrices, one in doubles for
  * pictures that are too large for it, and one for filters. They round differently, so all four are here.
  *
  * The ways of the nearest pixel test every pixel for being inside. Here the part of a row that is inside is
@@ -182,7 +182,7 @@ static void nearest(const canvas *c, const double m[6]) {
 
 /* ------------------------------------------------------------------------------------------- bilinear */
 
-/* Pixels of four channels, so that compilers see vectors; the fourth is nobody's. */
+/* Pixels always have four values, so that compilers use vectors; those beyond `channels` are 0. */
 static inline void load_pixel(int32_t value[4], const uint8_t *p, int channels) {
     for (int k = 0; k < 4; k++) value[k] = k < channels ? p[k] : 0;
 }

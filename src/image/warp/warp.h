@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A warp: every pixel of the output asks where it comes from, and the picture is read there, between its
- * pixels.
+/* A warp: for every pixel of the output its position in the input is computed, and the input is interpolated
+ * there.
  *
  * Where: an inverse matrix (output to input), or a field of displacements. How positions outside of the
  * picture are brought back into it, how they are rounded, and how neighbours are weighed differs between

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Positions and pixels of a warp one by one, spelled once: for the C kernels, the ends of vector loops, and
+/* Positions and pixels of a warp one by one, written once: for the C kernels, the ends of vector loops, and
  * the rare ways to sample. Positions that are not near a picture are bounded first, so that they fit whole
  * numbers. */
 #ifndef LEAT_IMAGE_WARP_WARP_VALUE_H
@@ -40,7 +40,7 @@ static inline float leat__floor_f32(float x) {
 
 /* --------------------------------------------------------------------------------------------- SciPy */
 
-/* The number whose sum with a position has it in its last 32 bits, as a fixed-point number. */
+/* Adding this number to a position leaves the position in the last 32 bits of the sum, in fixed point. */
 static inline double leat__grid_magic(const leat__grid *grid) {
     return (double)((uint64_t)1 << (52 - grid->bits));
 }
