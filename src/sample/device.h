@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What another device does to pictures: behind `on_device` operations are planned and drawn as everywhere, but not done.
- * The picture goes out as it is, and beside it the numbers that say what is to be done, one list a sample:
+/* Operations that another device (a GPU) does. Operations behind `on_device` are planned and drawn as always, but not
+ * applied. The batch holds the picture as it is, and beside it the drawn numbers, one list a sample:
  *
  *     flips    left and right, top and bottom: 1 where they change places
  *     warps    the first eight numbers of the matrix from the output to the input, the ninth being 1

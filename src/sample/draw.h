@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From planned parts to those of one sample: hands every draw function its random numbers. */
+/* From the planned parts of a pass to those of one sample: calls the draw functions with their random numbers. */
 #ifndef LEAT_SAMPLE_DRAW_H
 #define LEAT_SAMPLE_DRAW_H
 
 #include "sample/image_op.h"
 
-/* Pictures of a sample that move together must have one size where something is drawn that depends on it: the first one
- * to come leaves its size, the others compare. */
+/* Pictures of a sample that move together must have the same size where a draw depends on it. The first picture that reaches
+ * the operation leaves its size here; the next ones are compared with it. */
 #define LEAT_MEETINGS_MAX 64
 typedef struct leat__met {
-    const char *field; /* NULL: nobody has come yet */
+    const char *field; /* NULL: no picture yet */
     int height, width;
 } leat__met;
 
-typedef struct leat__draw_key { /* what randomness is a function of, besides the operation */
+typedef struct leat__draw_key { /* what draws are a function of, besides the operation */
     uint64_t key;               /* leat__rng_key of seed and epoch */
     uint64_t position;
-    leat__params *params;             /* NULL: nobody asks what was drawn */
-    leat__met *met;                   /* (LEAT_MEETINGS_MAX) of this sample; NULL: nobody compares */
+    leat__params *params;             /* NULL: drawn values are not recorded */
+    leat__met *met;                   /* (LEAT_MEETINGS_MAX) of this sample; NULL: not compared */
     const struct leat__value *values; /* of the sample                                        */
     int bucket;                       /* of its batch                                         */
 } leat__draw_key;
@@ -32,7 +32,7 @@ int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__dra
                     int width, leat_error *err);
 /* Whether a picture of height x width pixels is turned. */
 bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int height, int width);
-/* Flips one by one, in the order of the text; the first is the warp's own. A pass knows only what they come to. */
+/* The flips one by one, in the order of the text; the first is the one of the warp. The pass has only their result. */
 typedef struct leat__turns {
     int n;
     struct {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boxes and keypoints that move with a picture.
  *
- * A pass or picture step that moves pixels leaves on the trail of its picture where they went: a matrix for each part, in
- * the order of the text, with the sizes before and behind. How many there are depends on the text alone, neither on what was
- * drawn nor on fusion, so a follow step knows the numbers of those that concern it. It takes the values of its field along
- * them, one after the other.
+ * A pass or picture step that moves pixels adds its moves to the trail of its picture: a matrix for each part, in the order
+ * of the text, with the sizes before and after. The number of moves depends on the text alone, neither on what was drawn nor
+ * on fusion, so a follow step knows the numbers of its moves. It applies them to the values of its field, one after the
+ * other.
  *
  * Places are measured in pixels, and pixel (0, 0) reaches from 0 to 1: a picture is a rectangle from (0, 0) to
- * (width, height). A box is four corners on its way, cut to a polygon at each edge it meets; at the end it is the smallest
- * upright rectangle around what is left. So several turns do not make it larger than one turn does. */
+ * (width, height). While it moves, a box is a polygon, at first of four corners, that is clipped at the edges of each
+ * picture. At the end the box is the smallest upright rectangle around the polygon. So several rotations do not make it
+ * larger than one rotation does. */
 #ifndef LEAT_SAMPLE_FOLLOW_H
 #define LEAT_SAMPLE_FOLLOW_H
 
@@ -75,7 +76,7 @@ void leat__trail_crop(leat__tools *tools, const leat__step *step, int height, in
                       const leat__box *box);
 void leat__trail_border(leat__tools *tools, const leat__step *step, int height, int width,
                         const leat__border *border);
-/* What it does behind them: resampling or a warp, and flips. */
+/* What the pass does after them: resampling or a warp, and flips. */
 void leat__trail_pass(leat__tools *tools, const leat__step *step, const leat__pass *pass,
                       const leat__turns *turns, int height_before, int width_before);
 int leat__run_trail(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);

@@ -3,9 +3,9 @@
  * is the next one of its group, the last one's is the first. What a sample becomes is therefore a function of the text,
  * the seed, the epoch and its group alone, whatever the batch or the number of threads.
  *
- * A task covers whole groups, so one worker has all of a group: it mixes each sample as soon as the next one has come,
- * while both are still in its cache, and keeps a copy of the first for the last. Samples that were left out
- * (on_error=skip) are no members. */
+ * A task covers whole groups, so one worker has all of a group. It mixes each sample as soon as the next one is complete,
+ * while both are still in the processor's cache, and keeps a copy of the first sample for the last one. Samples that
+ * were left out (on_error=skip) are no members. */
 #ifndef LEAT_SAMPLE_GROUP_H
 #define LEAT_SAMPLE_GROUP_H
 
@@ -44,9 +44,9 @@ typedef struct leat__group_state { /* of one worker and one operation, while it 
 /* Memory for one worker. */
 int leat__group_init(leat__group_state *state, const leat__plan *plan, leat_error *err);
 void leat__group_free(leat__group_state *state);
-/* A sample lies in its place: mixes the one before it. Samples of a group come in order, and from one worker. */
+/* The sample is complete: mixes the one before it. One worker adds all samples of a group, in order. */
 void leat__group_add(leat__tools *tools, const leat__group_member *member);
-/* All samples of the group have come. */
+/* All samples of the group are complete: mixes the last one. */
 void leat__group_end(leat__tools *tools);
 
 #endif

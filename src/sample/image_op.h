@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Image operations as the plan holds them: the parts of a pass, and the function of each that says what a sample gets.
- * plan/plan_image.h says how to add one. */
+/* Image operations as the plan holds them: the parts of a pass, each with the draw function that decides what is done to a
+ * sample. plan/plan_image.h says how to add one. */
 #ifndef LEAT_SAMPLE_IMAGE_OP_H
 #define LEAT_SAMPLE_IMAGE_OP_H
 
@@ -50,7 +50,7 @@ typedef struct leat__drawing { /* what a draw function sees                     
     leat__rng rng;             /* of this operation and this sample                */
     int height, width;         /* of the picture that reaches the operation        */
     int channels, dtype;
-    leat__params *params; /* NULL: nobody asks                                */
+    leat__params *params; /* NULL: drawn values are not recorded              */
     const leat__image_op *op;
     const struct leat__value *values; /* of the sample, by their numbers                  */
     int bucket;                       /* of its batch                                     */
@@ -112,7 +112,7 @@ typedef struct leat__size_plan {
 
 typedef struct leat__warp_plan {
     leat__image_op op;
-    int order;         /* 0 keeps the type, others give f32            */
+    int order;         /* 0 keeps the type, 1 and 3 give f32           */
     int height, width; /* of the result; 0 = as the picture            */
     /* Fills warp; may set pass->flip_x and flip_y (they are exclusive-ored with flips of the pass) and add points. */
     int (*draw)(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,
@@ -165,12 +165,12 @@ typedef struct leat__picture { /* contiguous, channels last */
     const void *data;
 } leat__picture;
 
-/* What belongs to a worker, for picture steps: scratch that grows and stays. */
+/* Memory of a worker for picture steps: scratch that grows and is kept. */
 typedef struct leat__picture_tools {
     const leat__image_dsp *dsp;
     leat__pass_scratch *scratch;
     leat__buf *buf;         /* LEAT_PICTURE_BUFS of them, this step's alone              */
-    leat__decoder *decoder; /* for what encodes and decodes again                       */
+    leat__decoder *decoder; /* for operations that encode and decode again             */
 } leat__picture_tools;
 #define LEAT_PICTURE_BUFS 4
 
@@ -185,7 +185,7 @@ typedef struct leat__picture_plan {
     int (*run)(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
                const leat__picture *in, void *out, leat_error *err);
     /* Where pixels go: the matrix from places in a picture of d->height x d->width to those in the result. Pixel (0, 0)
-     * reaches from 0 to 1. NULL: nobody can tell, and nothing can follow. */
+     * reaches from 0 to 1. NULL: no matrix says it, so boxes and keypoints cannot follow. */
     int (*map)(const leat__image_op *op, leat__drawing *d, double m[9], leat_error *err);
 } leat__picture_plan;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of differing sizes in one batch (padded_batch). While a slot is filled every sample lies at its place as it is,
- * with room for the largest that there can be; when the slot is complete all are brought to the size of the batch's
- * largest, or to the size that the text names, and moved together. */
+/* Fields of differing sizes in one batch (padded_batch). While a slot is filled, every sample keeps its own size, and its
+ * place has room for the largest possible one. When the slot is complete, all samples are padded to the largest of the
+ * batch, or to the size that the text names, and moved together. */
 #ifndef LEAT_SAMPLE_PADDING_H
 #define LEAT_SAMPLE_PADDING_H
 

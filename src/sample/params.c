@@ -14,7 +14,7 @@ void leat__params_clear(leat__params *params) {
 void leat__params_add_word(leat__drawing *d, const char *key, const char *word) {
     leat__params *params = d->params;
     if (!params) return;
-    /* What was noted since somebody set n back, to draw it again, is gone. */
+    /* A caller that draws again sets n back: drop the pieces noted behind it. */
     while (params->n_parts > 0 && params->part[params->n_parts - 1].begin >= params->n) params->n_parts--;
     if (params->n_parts == LEAT_PARAMS_PARTS || params->n >= params->cap) return;
     const int n = snprintf(params->text + params->n, params->cap - params->n, " %s=%s", key, word);

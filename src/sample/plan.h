@@ -59,7 +59,7 @@ struct leat__step {
     int value;      /* which one it works on                                */
     int output;     /* number of the output it writes into, -1 = its own buffer */
     int column;     /* of the operation in the text                         */
-    uint64_t parts; /* of a combined source whose samples it is for, by bits; 0 = all */
+    uint64_t parts; /* bit i: it is for samples of part i of a combined source; 0 = all */
     int trail; /* passes and pictures: number, from 1, of the trail where it says how pixels move; 0 = nowhere */
     union {
         struct {
@@ -93,11 +93,11 @@ struct leat__step {
         const struct leat__relabel *relabel; /* labels.h */
         struct {
             const struct leat__map_plan *plan; /* labels.h */
-            int part; /* 0: calls the function, which makes all fields; the others stand for their fields only */
+            int part; /* 0: calls the function, which makes all fields; other parts only stand for their fields */
         } map;
         struct {
             const leat__follow_plan *plan;
-            int part; /* 0: moves the field; the others take out of their own what the first has lost */
+            int part; /* 0: moves the field; other parts remove from their fields the entries that part 0 has lost */
         } follow;
         struct {
             int trail, n; /* so many moves                  */
@@ -194,8 +194,8 @@ typedef struct leat__plan {
 static inline uint64_t leat__plan_global_batch(const leat__plan *plan) {
     return (uint64_t)plan->batch * (uint64_t)plan->world;
 }
-/* Every batch has as many places as every other. With several ranks always: each of them must have as many batches, of
- * the same size, as the others. */
+/* Whether all batches have the same number of places. Always with several ranks: all of them must have equally many batches
+ * of the same size. */
 static inline bool leat__plan_pads(const leat__plan *plan) {
     return plan->world > 1 || plan->pad_remainder;
 }

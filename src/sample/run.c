@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sample's life: READ its bytes, PARSE the record, DECODE and TRANSFORM row by row in one pass, STORE in its place
- * of the batch. Nothing is allocated once the buffers have met their largest sample. */
+/* The stages of a sample: READ its bytes, PARSE the record, DECODE and TRANSFORM row by row in one pass, STORE it in its
+ * place of the batch. Nothing is allocated once the buffers have grown to their largest sample. */
 #include "sample/run.h"
 
 #include <stdio.h>
@@ -102,7 +102,7 @@ bool leat__tools_raise(const leat__tools *tools, leat__high_water *high) {
 void leat__tools_adopt(leat__tools *tools, const leat__high_water *high) {
     leat__buf *bufs[LEAT_TOOLS_BUFS];
     const int n = list_bufs(tools, bufs);
-    /* Without memory the worker meets the large sample unprepared, which is slower, not wrong. */
+    /* Without memory the worker grows its buffers when the large sample comes: slower, not wrong. */
     for (int i = 0; i < n; i++) leat__buf_reserve_exactly(bufs[i], high->buf[i]);
     leat__pass_scratch_adopt(&tools->scratch, high->pass);
     if (high->arena > leat__decoder_high(tools->decoder)) leat__decoder_adopt(tools->decoder, high->arena);
@@ -284,7 +284,7 @@ uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const
         return at->slot + leat__output_at(out, at->bucket, at->place);
     }
     leat__buf *made = &tools->made[step - tools->plan->step];
-    /* What lies between two steps is not part of a batch, so nobody has compared it with the budget yet. */
+    /* A result between two steps is no part of a batch, so the planner has not compared it with the budget. */
     if (bytes <= LEAT_MAX(tools->plan->budget, LEAT_LARGE_PICTURE) &&
         leat__buf_reserve(made, LEAT_MAX(bytes, (size_t)1))) /* a ragged field may have no value at all */
         return made->data;
@@ -396,7 +396,7 @@ static bool take_cached(leat__tools *tools, const leat__where *at) {
     const leat__plan *plan = tools->plan;
     const leat__caching *caching = &plan->caching;
     uint8_t *into[LEAT_FIELDS_MAX];
-    /* What is asked for now was not written down when it was drawn: it is drawn again, and equal. */
+    /* The cache does not keep drawn values as text: if they are wanted, the sample is made again, with equal draws. */
     if (!plan->cache || (caching->freeze && at->params)) return false;
     const bool direct = caching->direct && at->slot;
     for (int i = 0; direct && i < caching->n_fields; i++) {
@@ -406,7 +406,7 @@ static bool take_cached(leat__tools *tools, const leat__where *at) {
     return leat__cache_take(plan->cache, &tools->cached, at->sample, direct ? into : NULL, tools->value);
 }
 
-/* What the source gives, unless somebody has read it already. */
+/* The values of the source, unless the caller has read them already. */
 static int read_values(leat__tools *tools, const leat__where *at, leat_error *err) {
     const leat__source *source = tools->plan->source;
     if (at->piece)

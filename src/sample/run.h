@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One worker's tools, and what it does with them: run a sample through the plan. */
+/* Running a sample through the plan, and the memory that one worker needs for it. */
 #ifndef LEAT_SAMPLE_RUN_H
 #define LEAT_SAMPLE_RUN_H
 
@@ -8,7 +8,7 @@
 #include "sample/draw.h"
 #include "sample/plan.h"
 
-/* Pictures that need more than this take turns, so that memory is bounded by one of them. */
+/* Pictures that need more than this are processed one at a time, so that memory is bounded by one of them. */
 #define LEAT_LARGE_PICTURE ((size_t)64 << 20)
 
 struct leat__tools { /* of one worker; zeroed, then leat__tools_init                */
@@ -37,7 +37,7 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     uint64_t key_epoch, key; /* leat__rng_key of the seed and that epoch                 */
     leat__group_state group[LEAT_GROUP_OPS_MAX];
     int met_height, met_width; /* the largest picture that was cropped so far                */
-    int stage;                 /* where the sample is now                                  */
+    int stage;                 /* the stage that works on the sample now                   */
     bool timed;                /* the clock is read at each change of stage                */
     uint64_t mark_ns;
     uint64_t stage_ns[LEAT_STAGE_COUNT];
@@ -48,21 +48,21 @@ struct leat__where { /* which sample, and where its results go                  
     const leat__value *record; /* what the source gives, if it was read already: a value for each field */
     const leat__piece *piece;  /* (n_pieces) of a stream: what it is made of                  */
     int n_pieces;
-    uint8_t *slot;        /* memory of the batch, NULL = nowhere: the values are wanted */
+    uint8_t *slot;        /* memory of the batch; NULL: results stay in tools->value    */
     int place;            /* in the batch                                             */
     int bucket;           /* of the batch; 0 if there are none                        */
-    leat__params *params; /* NULL: nobody asks what was drawn                         */
+    leat__params *params; /* NULL: drawn values are not recorded                      */
     int64_t **count; /* [output][place]: values of ragged fields; [output][place][axis]: of padded ones */
 };
 
 int leat__tools_init(leat__tools *tools, const leat__plan *plan, leat__mutex *large, leat_error *err);
 void leat__tools_free(leat__tools *tools);
-/* In memory of their own, for somebody who is no worker; NULL without memory. */
+/* Allocated, for code that is no worker (the planner, filters of streams); NULL without memory. */
 leat__tools *leat__tools_new(const leat__plan *plan, leat_error *err);
 void leat__tools_delete(leat__tools **tools);
 /* How often a buffer had to grow. */
 uint32_t leat__tools_grown(const leat__tools *tools);
-/* The largest buffers that any worker has needed so far, so that none has to find out by itself. */
+/* The largest buffers that any worker has needed so far: all workers grow theirs to these sizes. */
 #define LEAT_TOOLS_BUFS \
     (5 + (1 + LEAT_PICTURE_BUFS) * LEAT_STEPS_MAX + LEAT_VALUES_MAX + 2 * LEAT_READERS_MAX)
 typedef struct leat__high_water {
