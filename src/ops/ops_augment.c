@@ -277,7 +277,7 @@ static int run_auto_augment(const leat__image_op *op, leat__drawing *d, const le
 
 /* ---------------------------------------------------------------------------------------------- augmix */
 
-/* n shares that add up to 1, from a Dirichlet distribution whose parameters are all alpha. */
+/* n shares that add up to 1, from a Dirichlet distribution with all parameters alpha. */
 static void draw_shares(leat__drawing *d, double alpha, int n, float *share) {
     double drawn[WIDTH_MAX], most = -1e300, sum = 0;
     for (int i = 0; i < n; i++) {

@@ -75,7 +75,7 @@ static int plan_blur(leat__planner *planner, const leat__use *use, leat_error *e
 
 /* ------------------------------------------------------------------------------------------ sharpness */
 
-enum { LOW, HIGH, DRAWN = TAPS + 8 }; /* the others as above */
+enum { LOW, HIGH, DRAWN = TAPS + 8 }; /* other arguments as above */
 
 static int run_sharpness(const leat__image_op *op, leat__drawing *d, const leat__picture_tools *tools,
                          const leat__picture *in, void *out, leat_error *err) {

@@ -31,8 +31,8 @@ static int check_steps(const leat__planner *planner, const leat__use *use, bool 
         if (step->kind == LEAT_STEP_MAP && disk)
             return leat__plan_fail(
                 use, err, LEAT_ERR_UNSUPPORTED,
-                "nobody can tell when a function of the program changes: write cache before map, or "
-                "without a path");
+                "a cache on disk cannot notice that a function of the program has changed: write "
+                "cache before map, or without a path");
     }
     return 0;
 }
@@ -137,8 +137,8 @@ static bool add(leat__buf *text, const char *fmt, ...) {
     return leat__buf_append(text, line, strlen(line));
 }
 
-/* All that the kept values depend on, as text. Order does not matter to what belongs to a number, but it counts among the
- * operations, whose numbers are part of what is drawn. */
+/* All that the kept values depend on, as text. Order operations do not change the values of a sample, but they are counted:
+ * draws depend on the number of an operation. */
 static bool write_about(leat__planner *planner, uint64_t version, leat__buf *text) {
     const leat__plan *plan = planner->plan;
     const leat__caching *caching = &plan->caching;

@@ -49,7 +49,7 @@ static int read_condition(leat__planner *planner, const leat__use *use, leat__qu
     return leat__plan_fail(&here, err, rc, "%s", why.message);
 }
 
-/* A table of the positions whose answer is not 0. */
+/* A table of the positions that have an answer other than 0. */
 static int keep_positions(leat__planner *planner, const leat__use *use, int at, const uint64_t *answer,
                           uint64_t n, leat_error *err) {
     uint64_t kept = 0;
@@ -75,7 +75,7 @@ static int ask_all(leat__planner *planner, const leat__use *use, const leat__que
     return leat__question_all(planner, use, question, at, n, *answer, n_bad, err);
 }
 
-/* Verbs in front of a stream's first filter count every record: whoever reads a record knows its number. */
+/* Verbs in front of a stream's first filter count every record: the reader thread knows its number. */
 static int count_before(leat__planner *planner, const leat__use *use, int n_verbs, leat_error *err) {
     leat__stream_plan *stream = planner->plan->stream;
     leat__order *order = &planner->plan->order;
@@ -153,7 +153,7 @@ static int plan_filter(leat__planner *planner, const leat__use *use, leat_error 
 
 /* -------------------------------------------------------------------------------------------- classes */
 
-/* Compressed files are read once, from the beginning: nobody knows their classes before. */
+/* Compressed files are read once, from the beginning: their classes are not known before. */
 static int refuse_stream(const leat__planner *planner, const leat__use *use, leat_error *err) {
     if (!planner->plan->stream) return 0;
     return leat__plan_fail(
@@ -163,7 +163,7 @@ static int refuse_stream(const leat__planner *planner, const leat__use *use, lea
         "such as 'tfrecord a.gz | parse label:int64 | filter label==0 | repeat', or unpack them");
 }
 
-/* The field that the argument names, whose values are classes. */
+/* The field that the argument names; its values are classes. */
 static int find_classes(leat__planner *planner, const leat__use *use, const char *arg,
                         leat__question *question, leat_error *err) {
     const char *name = leat__use_arg(use, arg)->text;

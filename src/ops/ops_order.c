@@ -155,7 +155,7 @@ static int fail_late(const leat__use *use, leat_error *err) {
                            "it is the order in which shards are read: write it before other verbs of order");
 }
 
-/* Of compressed files nobody knows how many records they have: they are dealt out as they are read. */
+/* How many records compressed files have is not known: the stream interleaves them as they are read. */
 static int interleave_stream(leat__planner *planner, const leat__use *use, uint64_t cycle, uint64_t block,
                              leat_error *err) {
     leat__plan *plan = planner->plan;

@@ -187,7 +187,7 @@ int leat__tone_add_contrast(leat__drawing *d, leat__pass *pass, leat__colour fla
 /* ops_colour.c. TF and PIL: a factor. KERAS: from 0 for gray by way of 1/2 for no change to 1. */
 void leat__colour_add_saturation(leat__drawing *d, leat__pass *pass, leat__colour flavour, double amount,
                                  const double range[2]);
-/* Part of a turn: TF -1 to 1, the others -1/2 to 1/2. */
+/* Part of a turn: TF -1 to 1, other flavours -1/2 to 1/2. */
 void leat__colour_add_hue(leat__drawing *d, leat__pass *pass, leat__colour flavour, double part,
                           const double range[2]);
 /* The arguments `flavour` and `range` of an operation, and the picture that it works on. rgb: it must have three channels as

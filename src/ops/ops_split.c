@@ -143,7 +143,7 @@ static int ask_hashes(splitting *s, leat__question *question, uint64_t **out, le
     return leat__question_all(s->planner, s->use, question, s->verb, s->n, *out, &n_bad, err);
 }
 
-/* Groups one after the other, each as a whole to the side in whose share its middle lies. */
+/* Puts each group as a whole on one side: the side whose share contains the middle of the group. */
 static int fill_groups(splitting *s, uint64_t *hash, leat_error *err) {
     leat__class_list list;
     for (uint64_t i = 0; i < s->n; i++)
