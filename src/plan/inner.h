@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts inside of texts: concatenate 'folder a' 'folder b | take 100'. Each of them is planned by itself, up to the point
- * where its samples are read and parsed; what comes of it, a source, an order and some steps, becomes a part of the
- * pipeline around it. */
+ * where its samples are read and parsed. Its source, order and steps become a part of the pipeline around it. */
 #ifndef LEAT_PLAN_INNER_H
 #define LEAT_PLAN_INNER_H
 

@@ -98,7 +98,7 @@ static int join_fields(leat__joint *c, leat_error *err) {
 }
 
 /* zip: a text with a key gives its picture under that name: the field of that name, or image, or its first. What else it
- * has keeps its name if it is the first text, and comes as KEY_name behind a select; labels of a mask are nobody's. */
+ * has keeps its name if it is the first text, and is named KEY_name if the text has a select; else it is left out. */
 static int pair_fields(leat__joint *c, leat_error *err) {
     for (int k = 0; k < c->n; k++) {
         const leat__inner *inner = &c->inner[k];
@@ -124,7 +124,7 @@ static int pair_fields(leat__joint *c, leat_error *err) {
     return 0;
 }
 
-/* How many classes the labels of a text can have, 0 = nobody knows. */
+/* How many classes the labels of a text can have, 0 = not known. */
 static int64_t bound(const leat__inner *inner, int value) {
     const int64_t renumbered = inner->planner.field[value].classes;
     return renumbered                             ? renumbered
@@ -132,7 +132,7 @@ static int64_t bound(const leat__inner *inner, int value) {
                                                   : 0;
 }
 
-/* Labels of texts whose classes have no names in common: how many there are. */
+/* The number of classes of texts that have no class names in common. */
 static void count_classes(leat__joint *c) {
     bool any = false;
     c->classes = c->zip;
@@ -153,7 +153,7 @@ static void count_classes(leat__joint *c) {
     if (any) c->classes = false;
 }
 
-/* Slots for values that steps of a text need and nobody else sees. One sample has those of one text, unless zipped. */
+/* Slots for values that only the steps of a text use. A sample has those of one text, or of all texts if zipped. */
 static int add_hidden(leat__joint *c, leat_error *err) {
     int most = c->n_slots;
     for (int k = 0; k < c->n; k++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the operations that combine data sets have in common.
  *
- * Every text is planned by itself (inner.c). Then fields of the same name become one field of the whole, the sources become
- * parts of one (source/combine.c), the orders branches of one (order/branch.c), and the steps that parse samples of one
- * text are run for its samples only. Numbers of samples are those of the parts, one after the other, so that caches and
- * messages know a sample by its number wherever it comes in the order. Of a zip a number is that of the pair. */
+ * Every text is planned by itself (inner.c). Then fields of the same name become one field, the sources become parts of
+ * one source (source/combine.c), and the orders branches of one order (order/branch.c). The steps that parse samples of a
+ * text are run for its samples only. Samples are numbered part after part, so that caches and messages identify a sample
+ * by its number wherever it comes in the order. In a zip each pair has a number. */
 #ifndef LEAT_PLAN_JOINT_H
 #define LEAT_PLAN_JOINT_H
 
@@ -15,7 +15,7 @@ typedef struct leat__joint {
     leat__planner *planner;
     const leat__use *use;
     bool zip;
-    bool streams; /* one of them at least is a stream, so nobody knows how many samples there are */
+    bool streams; /* at least one of them is a stream, so the number of samples is not known */
     int n;
     leat__inner *inner;           /* (n) */
     leat__part *part;             /* (n) */
@@ -33,8 +33,8 @@ int leat__joint_begin(leat__joint *joint, leat__planner *planner, const leat__us
                       leat_error *err);
 /* The orders of the texts become one; takes over the blend, also on failure. */
 int leat__joint_order(leat__joint *joint, leat__branch_kind kind, leat__blend *blend, leat_error *err);
-/* Or, where there are streams, the texts stay apart and are dealt from (join.c); takes over the blend likewise. equal: of
- * a zip, whether lengths must be. */
+/* Instead of it where there are streams: each text keeps its order, and stream/combined.c takes samples from them. Takes
+ * over the blend likewise. equal: the parts of a zip must have equal lengths. */
 int leat__joint_stream(leat__joint *joint, leat__branch_kind kind, leat__blend *blend, bool equal,
                        leat_error *err);
 /* Opens the source of the whole and takes over the steps. n: samples of a zip. */

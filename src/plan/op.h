@@ -43,10 +43,10 @@ typedef enum leat__op_kind {
 /* leat__op.flags: what the planner and the tools have to know of an operation. They ask for these, and never compare names
  * or functions; scripts/check_rooms.py looks for that. */
 enum {
-    LEAT_OP_SETTINGS = 1 << 0,   /* of the whole text: planned before all others                */
+    LEAT_OP_SETTINGS = 1 << 0,   /* of the whole text: planned before all other operations      */
     LEAT_OP_NO_BYTES = 1 << 1,   /* changes no byte of a batch, so does not identify a pipeline */
     LEAT_OP_FREEZES = 1 << 2,    /* ... unless freeze=true: samples keep their first draws      */
-    LEAT_OP_PROGRAM = 1 << 3,    /* a source whose samples come from the program                */
+    LEAT_OP_PROGRAM = 1 << 3,    /* a source that gets its samples from the program             */
     LEAT_OP_RANKS = 1 << 4,      /* part=auto is about ranks: leat__use_asks_ranks              */
     LEAT_OP_REPEATS = 1 << 5,    /* behind batch it adds epochs, and chooses no samples         */
     LEAT_OP_SIZED = 1 << 6,      /* its first argument is the size of a batch of one rank       */

@@ -233,8 +233,8 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
                           "fewer slots, or raise memory_max_bytes (--memory)",
                           LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
     const size_t cache = leat__cpu_cache_bytes();
-    /* What is read goes through the cache too, and others use it: only half of it is ours. What is mixed or filled up is
-     * read again. */
+    /* Files that are read, and other processes, use the last-level cache too: count on half of it. Batches that are mixed or
+     * padded are read again, so they are stored normally. */
     plan->non_temporal =
         cache > 0 && (size_t)plan->n_slots_begin * slot > cache / 2 && !plan->group && !planner->padding;
     return 0;
@@ -261,7 +261,7 @@ static void size_task(leat__plan *plan) {
 
 /* --------------------------------------------------------------------------------------------- build */
 
-/* Who we are decides which part of each batch is ours, and how much of the machine. */
+/* The rank decides which part of each batch this process makes, and its share of the machine. */
 static int find_rank(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     leat__rank found;
@@ -303,8 +303,8 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
     bool fits = true;
     for (int i = 0; i < planner->spec->n_uses && fits; i++) {
         const leat__use *use = &planner->spec->use[i];
-        /* What changes no byte is no part of a pipeline's identity, nor is the place of its data. Nor is the policy for bad
-         * samples: whoever was stopped by one wants to go on from there without it. */
+        /* Operations that change no byte are no part of a pipeline's identity, nor is the path of its data. Nor is on_error:
+         * a user whose run was stopped by a bad sample must be able to resume with on_error=skip. */
         if (use->op->flags & LEAT_OP_FREEZES && plan->caching.freeze)
             fits = leat__buf_append(&plan->text, " | cache freeze=true", 20);
         if (use->op->flags & LEAT_OP_NO_BYTES) continue;
@@ -387,7 +387,7 @@ static int run_operations(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
-/* Only who decodes parts has use for checkpoints. */
+/* Positions in JPEG files are useful only if a pass decodes regions. */
 static int open_notes(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     bool wanted = false;

@@ -98,7 +98,7 @@ int leat__follow_need(leat__planner *planner, const leat__use *use, int picture,
     return *out ? 0 : LEAT_ERR_MEMORY;
 }
 
-/* A field that nobody sees: what lies on a trail. */
+/* A hidden field for a cache: the moves of a trail. */
 static int keep_trail(leat__planner *planner, const leat__use *use, int picture, leat_error *err) {
     const leat__plan_field *leader = &planner->field[picture];
     if (planner->n_fields == LEAT_VALUES_MAX)

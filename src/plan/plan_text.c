@@ -231,7 +231,7 @@ static looked look_at_some(const leat__plan *plan, int pass) {
     return found;
 }
 
-/* Who decodes. All of the files, and all of the reasons, are told by `leat info`. */
+/* Which decoder takes the files, from a few of them. `leat info` looks at all files and gives all reasons. */
 static void print_decoder(printer *p, const leat__plan *plan) {
     int step = 0;
     while (step < plan->n_steps &&

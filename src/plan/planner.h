@@ -24,7 +24,7 @@ typedef struct leat__plan_field {
     int trail;                 /* number, from 1, of its trail, if boxes or keypoints follow it; 0 = none */
     int n_moves;               /* that lie on it here                                                     */
     int trail_of;              /* not 0: this is the trail of that field, from 1, for a cache             */
-    leat__device_plan *device; /* not NULL: what is done to it is done elsewhere               */
+    leat__device_plan *device; /* not NULL: a device applies its operations                    */
 } leat__plan_field;
 
 struct leat__planner {
@@ -70,9 +70,9 @@ int leat__plan_field_find(leat__planner *planner, const leat__use *use, const ch
                           leat_error *err);
 leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
                                 int value, leat_error *err);
-/* No further image operation may join what is planned for this field so far. */
+/* No further image operation may join the pass that is open for this field. */
 void leat__plan_close_pass(leat__planner *planner, int field);
-/* Sizes that the fields do not tell by themselves: asks the first sample that can be read. In probe.c. */
+/* Finds sizes that the fields do not tell, from the first sample that can be read. In probe.c. */
 int leat__plan_probe(leat__planner *planner, leat_error *err);
 
 /* plan_source.c. A pipeline has one source. What opening it returned (rc); its fields become the first values. */
@@ -90,17 +90,17 @@ int leat__follow_begin(leat__planner *planner, const leat__use *use, const leat_
                        leat_error *err);
 /* The picture has n moves more, if anything follows it. */
 int leat__follow_count(leat__planner *planner, const leat__use *use, int picture, int n, leat_error *err);
-/* Somebody wants the values of a field as they are at this point of the text: moves it as far as its picture has come.
- * field -1: all of them. */
+/* An operation uses the values of a field at this point of the text: applies the moves of its picture so far to it.
+ * field -1: to all fields that follow a picture. */
 int leat__follow_settle(leat__planner *planner, const leat__use *use, int field, leat_error *err);
-/* What is planned next for the picture needs the boxes in that field, as they are here: how to read them. */
+/* The next operation on the picture needs the boxes in that field as they are at this point: *out says how to read them. */
 int leat__follow_need(leat__planner *planner, const leat__use *use, int picture, int field,
                       const leat__follow_plan **out, leat_error *err);
 /* A cache: trails are kept as fields of their own, and taken up again behind it. */
 int leat__follow_keep(leat__planner *planner, const leat__use *use, leat_error *err);
 int leat__follow_resume(leat__planner *planner, const leat__use *use, leat_error *err);
 
-/* In ops_cache.c: shares the budget with a cache and opens it, when everything else is known. */
+/* In ops_cache.c: gives the cache its share of the budget and opens it, when everything else is planned. */
 int leat__plan_open_cache(leat__planner *planner, leat_error *err);
 /* ops_batch.c: whether an operation may stand behind buckets; when the text is planned, what batches they make; what the
  * outputs' sizes are. */
@@ -119,8 +119,8 @@ int leat__device_add(leat__planner *planner, const leat__use *use, int at, const
 /* When the text is planned: what goes out is the picture as it was. */
 int leat__device_settle(leat__planner *planner, leat_error *err);
 
-/* ops_batch.c: an operation as one process would have to write it that does the work of all ranks: `batch 8` of four
- * ranks is `batch 32`. So a state belongs to any number of ranks. */
+/* ops_batch.c: the operation as a single process would write it that does the work of all ranks: `batch 8` on four ranks is
+ * `batch 32`. So a state can be resumed on any number of ranks. */
 typedef struct leat__batch_use {
     leat__use use;
     char size[24];

@@ -39,7 +39,7 @@ int leat__plan_probe(leat__planner *planner, leat_error *err) {
     leat__tools *tools = leat__tools_new(plan, err);
     int rc = tools ? 0 : LEAT_ERR_MEMORY;
     if (rc == 0 && plan->stream) rc = leat__preview_new(&preview, plan, err);
-    /* Of samples that were chosen the first is asked, since others may have other shapes. */
+    /* If the order chooses samples, the first chosen one is read: samples left out may have other shapes. */
     int chosen = 0;
     for (int i = 0; i < plan->order.n_verbs; i++)
         if (plan->order.verb[i].kind == LEAT_ORDER_PICK || plan->order.verb[i].kind == LEAT_ORDER_BRANCH)

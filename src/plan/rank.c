@@ -32,7 +32,7 @@ static int check(const leat__rank *found, const char *name, const char *world_na
                       found->who, found->rank, found->world, name, world_name);
 }
 
-typedef struct launcher { /* one that tells its processes in variables of their own */
+typedef struct launcher { /* sets environment variables of its own for its processes */
     const char *who, *rank, *world[3], *local[3];
 } launcher;
 
@@ -41,7 +41,7 @@ static const launcher launchers[] = {
     {"Open MPI", "OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_SIZE"}},
     {"JAX", "JAX_PROCESS_ID", {"JAX_NUM_PROCESSES", "JAX_PROCESS_COUNT"}, {"JAX_LOCAL_PROCESS_COUNT"}},
 };
-/* Asked after TF_CONFIG, which somebody has written for this run: these are there in every job. */
+/* Asked after TF_CONFIG, which is set for one run: these variables are set in every job of the cluster. */
 static const launcher systems[] = {
     {"MPICH", "PMI_RANK", {"PMI_SIZE"}, {"MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"}},
     {"Slurm",
@@ -157,7 +157,7 @@ int leat__rank_tf_config(leat__rank *out, const char *text, size_t n, leat_error
         return fail_tf("has no task with a type", err);
     if (leat__json_find(&task, "index", &part) == 1 && (!leat__json_int(&part, &index) || index < 0))
         return fail_tf("has a task whose index is no number from 0", err);
-    if (strcmp(type, "evaluator") == 0) return 0; /* trains with nobody */
+    if (strcmp(type, "evaluator") == 0) return 0; /* an evaluator has no other ranks */
     for (size_t i = 0; i < LEAT_COUNT(kinds); i++) {
         const bool own_kind = strcmp(kinds[i], type) == 0;
         const int64_t count =
@@ -198,7 +198,7 @@ int leat__rank_find(leat__rank *out, const leat_config *config, bool automatic, 
     const bool asked = !told && (config->world_size == -1 || automatic);
     const int rc = leat__rank_environment(out, asked ? err : &ignored);
     if (rc < 0 && asked) return rc;
-    if (rc < 0) out->local = 1; /* nobody asked: nonsense there is none of our business */
+    if (rc < 0) out->local = 1; /* ranks are not wanted: ignore what the environment says */
     if (config->world_size < -1 || config->world_size > LEAT_WORLD_MAX || config->local_world_size < 0)
         return leat__fail(
             err, LEAT_ERR_ARGUMENT,

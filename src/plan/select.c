@@ -131,7 +131,7 @@ static int64_t number_of(const leat__tools *tools, const leat__question *questio
 }
 
 /* The draw depends on where the record lies and not on its number in the stream, which is not known when shards are read
- * at once; nor on the epoch, since a stream has one length. A label that is no class passes: whoever runs it tells. */
+ * at once; nor on the epoch, since a stream has one length. A label that is no class passes: the worker reports it. */
 static bool is_drawn(const leat__question *question, const leat__piece *piece, int64_t label) {
     if (label < 0 || (uint64_t)label >= question->n_chances) return true;
     const uint64_t shard = piece->shard ^ (uint64_t)piece->leaf << 48;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding out about samples before the first one is handed out.
  *
- * filter, balance and split keep order arithmetic: they ask every sample one question when the plan is built, and what
- * comes of it is a table of positions (order.h). If the index knows the answer, nothing is read; otherwise samples are
- * read and parsed, in parallel, but never decoded, and the answers are kept as a side file. Of a stream, each record is
- * asked when it is read (feed.c). */
+ * filter, balance and split evaluate one question for every sample when the plan is built. The answers become a table of
+ * positions, so that order stays arithmetic (order.h). If the index knows the answer, nothing is read. Otherwise samples are
+ * read and parsed, in parallel, but never decoded, and the answers are kept in a side file. For a stream the question is
+ * evaluated when a record is read (stream/shard_readers.c). */
 #ifndef LEAT_PLAN_SELECT_H
 #define LEAT_PLAN_SELECT_H
 
@@ -24,7 +24,7 @@ typedef enum leat__question_kind {
     LEAT_ASK_SIZE /* of a picture, by its header: height in the upper half, width in the lower; from: turned as EXIF says */
 } leat__question_kind;
 
-/* What answers are when a sample is bad and may be (on_error). */
+/* The answer of a sample that is bad, where on_error allows bad samples. */
 #define LEAT_ANSWER_BAD ((uint64_t)2)          /* to questions of yes and no       */
 #define LEAT_ANSWER_NONE ((uint64_t)INT64_MIN) /* to LEAT_ASK_NUMBER               */
 
@@ -47,7 +47,7 @@ typedef struct leat__question {
 /* Fills in which steps the question needs: those that stand in the text so far. Refuses what is decoded. */
 int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__question *question,
                            leat_error *err);
-/* Whether it asks for the number of the sample too: of a stream that is known only when all before it was read. */
+/* Whether the answer depends on the number of the sample. In a stream that is known only after all records before it. */
 bool leat__question_counts(const leat__plan *plan, const leat__question *question);
 /* Asks one sample: 0 and the answer, or why it cannot be read. */
 int leat__question_answer(leat__tools *tools, const leat__question *question, const leat__where *at,
@@ -56,8 +56,8 @@ int leat__question_answer(leat__tools *tools, const leat__question *question, co
  * on_error says otherwise; *n_bad counts them. */
 int leat__question_all(leat__planner *planner, const leat__use *use, const leat__question *question,
                        int n_verbs, uint64_t n, uint64_t *answer, uint64_t *n_bad, leat_error *err);
-/* Whether a record of a stream passes all filters: 1, 0, or LEAT_ERR_MEMORY. One that cannot be parsed passes: whoever
- * runs it tells. */
+/* Whether a record of a stream passes all filters: 1, 0, or LEAT_ERR_MEMORY. A record that cannot be parsed passes: the
+ * worker that runs it reports the error. */
 int leat__filters_keep(leat__tools *tools, const leat__where *at, leat_error *err);
 
 /* All fields that are live here; undecoded: without those that have pixels. */
@@ -66,8 +66,8 @@ int leat__inputs_list(leat__planner *planner, bool undecoded, leat__inputs *inpu
 int leat__called_find(leat__planner *planner, const leat__use *use, bool map, const leat__called **out,
                       leat_error *err);
 
-/* Where in the order a choice belongs: *at is the number of the verb it comes in front of. What chooses the same
- * samples before shuffle or repeat as behind it, goes in front of them (past_shuffle, past_repeat). */
+/* Where in the order a choice belongs: *at is the number of the verb that it comes in front of. A choice that gives the same
+ * samples before shuffle or repeat as behind it goes in front of them (past_shuffle, past_repeat). */
 typedef struct leat__choice_rule {
     bool past_shuffle, past_repeat;
 } leat__choice_rule;
@@ -94,8 +94,8 @@ int leat__number_field(const leat__planner *planner, const char *name, leat_erro
 int64_t leat__class_number(const leat__planner *planner, int value, const char *name, leat_error *err);
 
 /* In ops_filter.c, for other choices too. */
-/* Keeps the positions before verb number `at` whose answer is not 0; of a stream, from
- * now on every record is asked. */
+/* Keeps the positions before verb number `at` that have an answer other than 0. For a
+ * stream, adds the question to its filters. */
 int leat__filter_add(leat__planner *planner, const leat__use *use, leat__question *question, int at,
                      leat_error *err);
 /* The classes of all positions before verb number `at`, by the field that an argument names. */

@@ -266,7 +266,7 @@ static int read_verb(lexer *lex) {
         return fail_at(lex->err, LEAT_ERR_LIMIT, t.column, "more than %d operations", LEAT_USES_MAX);
     leat__use *use = &spec->use[spec->n_uses];
     *use = (leat__use){.op = op, .number = 1, .column = t.column};
-    /* What puts samples together draws nothing: adding prefetch or options must not change the draws of others. */
+    /* Batch operations draw nothing: adding prefetch or options must not change the draws of other operations. */
     for (int i = 0; i < spec->n_uses; i++)
         use->number += spec->use[i].op->kind != LEAT_OP_BATCH || spec->use[i].op->random;
     int next = 0, more;

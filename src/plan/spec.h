@@ -28,9 +28,9 @@ struct leat_spec {
 int leat__spec_read(leat_spec *spec, const char *text, int column, leat_error *err);
 /* Number of the argument of that name, for the plan functions; asserts that it exists. */
 const leat__arg_value *leat__use_arg(const leat__use *use, const char *name);
-/* Appends "name arg=value ..." with every argument spelled out, defaults too: equal specs have equal texts. */
 /* shard auto: not a choice of samples, but every rank's part of each batch. */
 bool leat__use_asks_ranks(const leat__use *use);
+/* Appends "name arg=value ..." with every argument spelled out, defaults too: equal specs have equal texts. */
 bool leat__use_normal(const leat__use *use, leat__buf *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the text says of a stream: records that have no index and come one after the other. That is a compressed data set,
- * records that the program gives, or several data sets combined with a stream among them. stream/ reads it. */
+/* The plan of a stream. A stream has records without an index, which are read one after the other: a compressed data set,
+ * records that the program gives, or a combination of data sets with a stream among them. stream/ runs it. */
 #ifndef LEAT_PLAN_STREAM_PLAN_H
 #define LEAT_PLAN_STREAM_PLAN_H
 
@@ -24,7 +24,7 @@ struct leat__stream_plan {
     /* A combination: */
     leat__branch_kind kind;
     leat__blend *blend; /* NULL unless of that kind                          */
-    bool equal;         /* zip: lengths must be                              */
+    bool equal;         /* zip: lengths must be equal                        */
     int n_parts;
     leat__plan *part; /* (n_parts) of each text: order, filters, and the steps that filters need */
 };
