@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Combined data sets: one after the other, mixed, or side by side. A part is a node with the order that its text says, or has
- * samples with numbers. Their samples are emitted into the window of the whole one by one, so that where a part ends shows
- * when its next sample is wanted, and everything behind (shuffle, take, ranks, states) sees one stream.
+/* Combined data sets: one after the other, mixed, or side by side. A part is a node with the order of its text, or an indexed
+ * source. Samples of the parts are emitted into the window of the combination one by one. The end of a part is noticed when
+ * its next sample is needed. All that follows (shuffle, take, ranks, states) sees one stream.
  *
  * Which part comes next is the same arithmetic as where lengths are known (order/blend.c): a part counts as endless until
  * it has ended. */
@@ -48,7 +48,7 @@ void leat__combined_next_run(leat__node *node) {
         part *p = &node->part[k];
         p->emitted = 0;
         p->ended = false;
-        if (p->node) p->node->anew = p->node->began; /* what is left of its run does not come */
+        if (p->node) p->node->anew = p->node->began; /* the rest of its run is skipped */
     }
 }
 
@@ -60,7 +60,7 @@ static void keep_mark(leat__node *node) {
     for (int k = 0; k < node->n_parts; k++) {
         const part *p = &node->part[k];
         leat__mark_node *its = &mark->node[p->entry];
-        /* A mixture may have known since an earlier run where the part would end, and not have asked it. */
+        /* The blend may know from an earlier run where the part ends, without asking the part. */
         const bool ended = blend ? !leat__blend_lives(blend, node->iteration, node->origin, k) : p->ended;
         const bool goes_on = p->node && !ended && p->emitted > 0;
         if (goes_on) leat__node_mark(p->node, node->iteration, p->emitted - 1, mark);
@@ -100,7 +100,7 @@ static void fail_lengths(leat__node *node, int ended, int goes_on) {
 /* Whether the next sample of part k is there, or the part has ended. wanted: samples of the whole that a batch waits for. */
 static bool look_at(leat__node *node, int k, uint64_t wanted) {
     part *p = &node->part[k];
-    if (p->ended) return true; /* a state may know it before the part does */
+    if (p->ended) return true; /* a restored state may say so before the part has ended */
     if (p->node) leat__node_sync(p->node);
     if (p->node && p->emitted < leat__order_length(p->order)) {
         const int rc = leat__node_look(p->node, node->iteration, p->emitted, &node->broken);
@@ -180,7 +180,7 @@ static bool emit_one(leat__node *node, uint64_t wanted) {
     }
     for (int n = zip ? 0 : k; n < (zip ? node->n_parts : k + 1) && rc == 0; n++) rc = take(node, n, i);
     leat__records_set_number(node->held, i, node->origin);
-    /* Those that are only counted, or that the order has passed by already, are not kept. */
+    /* Samples that are only counted, or that lie below the floor of the order, are not kept. */
     const bool counts = leat__node_counting(node),
                stays = rc == 0 && !counts && node->next_record >= node->floor;
     if (stays) leat__window_add_held(node);
@@ -200,7 +200,7 @@ void leat__combined_emit(leat__node *node, uint64_t until) {
         node->waits_full = false;
         if (!emit_one(node, counts ? 1 : until - node->next_record)) return;
         if (!counts || leat__node_counting(node)) continue;
-        /* That was it: now for the samples themselves. */
+        /* Counting is done: begin the run again, to emit its samples. */
         const leat__mark beginning = {0};
         leat__combined_begin(node, node->at_run == 0 ? &node->from : &beginning);
     }
@@ -209,7 +209,7 @@ void leat__combined_emit(leat__node *node, uint64_t until) {
 /* -------------------------------------------------------------------------------------------- reading */
 
 leat__node *leat__combined_hungry(const leat__node *node) {
-    for (int i = 0; i < node->n_parts; i++) { /* the one that is waited for, or the next after it */
+    for (int i = 0; i < node->n_parts; i++) { /* the part that the node waits for, or the next after it */
         const part *p = &node->part[(node->waits_for + i) % node->n_parts];
         if (p->node && leat__node_hungry(p->node)) return p->node;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resume marks: where a stream can be read again from. They are kept at every so many records, by their number, so that a
- * state is the same whichever reader was faster.
+/* Resume marks: places from which a stream can be read again. A mark is kept at every MARK_RECORDS-th record, so that a state
+ * does not depend on which reader thread was faster.
  *
  * As text, a stream is `RUN:SHARD:FIRST:ORIGIN:RECORDS`: from which shard to read on, and what was counted before it. So only
  * shards that are still needed are inflated again. Of interleaved shards, SHARD is the next to begin, and behind RECORDS
@@ -45,7 +45,7 @@ bool leat__marks_due(uint64_t records) {
 }
 
 leat__mark *leat__marks_add(leat__node *node) {
-    /* Of those that lie before everything that can be asked for, the last one is enough. */
+    /* Of the marks before all records that are still needed, only the last one is kept. */
     while (node->kept_head - node->kept_tail > 1) {
         const leat__kept_mark *second = kept_at(node, node->kept_tail + 1);
         if (second->run > node->at_run ||
@@ -231,7 +231,7 @@ static bool read_node(parser *p, const leat__plan *plan, place *at) {
     return !stream->n_parts || read_parts(p, plan, own->origin, at);
 }
 
-/* Lengths that only a state has told are left aside while another state is looked at, or taken up again. */
+/* Ignores lengths that only a restored state has told, while another state is parsed (on), or uses them again. */
 static void doubt(leat__node *node, bool on) {
     if (node->told) node->length = on ? LEAT_ENDLESS : node->told;
     leat__node_sync(node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node: how much memory it has, what its order may choose from, and where it can be read again from. */
+/* A node: its memory, the samples that its order may choose from, and its resume marks. */
 #include <stdio.h>
 
 #include "stream/node.h"
@@ -9,7 +9,7 @@ enum { AHEAD_MAX = 65536, BLOCK_BYTES = 1 << 18, BLOCK_BYTES_MIN = 1 << 14 };
 
 /* ---------------------------------------------------------------------------------------------- new */
 
-/* How often the node is begun, if its order as a whole is gone through so often. */
+/* Runs of the node, if its order as a whole is run so often. */
 static uint64_t count_runs(const leat__order *order, uint64_t runs) {
     for (int i = 0; i < order->n_verbs; i++) {
         if (order->verb[i].kind != LEAT_ORDER_REPEAT || runs == LEAT_ENDLESS) continue;
@@ -32,7 +32,7 @@ static void size_shards(leat__node *node, int n_readers) {
     node->block_bytes = LEAT_CLAMP(node->bytes_max / LEAT_MAX((size_t)16, 8 * (size_t)node->cycle),
                                    (size_t)BLOCK_BYTES_MIN, (size_t)BLOCK_BYTES);
     uint64_t readers = LEAT_MIN((uint64_t)LEAT_CLAMP(n_readers, 1, LEAT_INFLATERS_MAX), node->n_shards);
-    /* Half is for the window, half for what is read before its turn. */
+    /* Half is for the window, half for blocks that are read before their turn. */
     readers = LEAT_MIN(readers, node->bytes_max / 2 / node->block_bytes);
     if (filters_count(node)) readers = 1;
     node->n_readers = (int)LEAT_MAX(readers, (uint64_t)1);
@@ -82,7 +82,7 @@ static int make_parts(leat__node *node, const leat__node_options *options, leat_
     return 0;
 }
 
-/* What one position may need must fit at any time; what the next batches need should, of shards. */
+/* The window must hold the records that one position needs. A window of shards should also hold those of two batches. */
 static int size_window(leat__node *node, uint64_t batch, leat_error *err) {
     const leat__order *order = &node->plan->order;
     const bool combined = !node->what->shards;
@@ -186,7 +186,7 @@ void leat__node_reset(leat__node *node, uint64_t epoch, uint64_t position, const
     node->told = leat__node_length_known(node) ? 0 : mark->records;
     if (node->told) node->length = node->told;
     leat__node_sync(node);
-    /* The batch before could be made only because so much had been seen. */
+    /* The batch before the position needed so many records to be read first: they were. */
     if (mark->set && position > 0)
         node->seen = LEAT_MAX(node->seen, leat__order_span(&node->plan->order, epoch, position - 1).seen);
     if (node->n_parts) leat__combined_begin(node, from);
@@ -198,7 +198,7 @@ void leat__node_end_run(leat__node *node) {
     const bool is_part = node != node->stream->root;
     node->run_ended = true;
     if (node->next_record == 0 && node->n_parts && is_part) {
-        node->length = 0; /* a part may be empty, as long as others are not */
+        node->length = 0; /* a part may be empty if another part is not */
         return;
     }
     if (node->next_record == 0 && node->origin > 0)
@@ -266,11 +266,11 @@ static int look(leat__node *node, uint64_t epoch, uint64_t position, leat_error 
 int leat__node_look(leat__node *node, uint64_t epoch, uint64_t position, leat_error *err) {
     leat__node_sync(node);
     const uint64_t length = node->length;
-    /* A reader thread may have told it just now. */
+    /* A reader thread may just have found the end of the stream. */
     if (position >= leat__order_length(&node->plan->order)) return 1;
     const int rc = look(node, epoch, position, err);
     if (rc < 0 || node->length == length) return rc;
-    /* It has become known how long the stream is: the position may lead elsewhere, or nowhere. */
+    /* The length of the stream has become known: the position may map to another sample, or lie behind the end. */
     leat__node_sync(node);
     return position < leat__order_length(&node->plan->order) ? look(node, epoch, position, err) : 1;
 }

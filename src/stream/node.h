@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of this room share.
  *
- * A stream is a tree of nodes. A leaf reads the shards of one data set; the others combine their parts. Every node has a
- * window, the samples among which its order chooses, and emits its samples into it in an order that does not depend on
- * which reader is faster:
+ * A stream is a tree of nodes. A leaf reads the shards of one data set; the other nodes combine their parts. Every node has
+ * a window: the samples that its order can choose from. A node emits its samples into the window in an order that does not
+ * depend on which reader thread is faster:
  *
  *     open shards   shard 7  [block][block]      read before its turn         shard_readers.c
  *                   shard 6  [block][block][..   read now
@@ -23,7 +23,7 @@
 
 #define LEAT_INFLATERS_MAX 16
 #define LEAT_OPEN_SHARDS_MAX (LEAT_CYCLE_MAX + LEAT_INFLATERS_MAX)
-#define LEAT_SPARE_BLOCKS 2 /* that are left for the shard whose turn it is */
+#define LEAT_SPARE_BLOCKS 2 /* reserved for the shard that is emitted now */
 
 typedef struct leat__node leat__node;
 
@@ -35,7 +35,7 @@ typedef struct leat__mark_node { /* of one node */
     uint64_t first, origin; /* records before, without and with those that filters drop           */
     uint64_t records;       /* in the whole run, if the position depends on it; 0 = it does not   */
     bool cycled;            /* shards are interleaved, and this is not the beginning of a run: */
-    uint64_t at, in_block;  /* whose turn it is, and records of it so far                      */
+    uint64_t at, in_block;  /* the place that has its turn, and its records in this turn       */
     uint64_t position;      /* a part: samples of it before, in the run of the whole           */
     bool ended;             /* ... and it has no more                                          */
 } leat__mark_node;
@@ -112,7 +112,7 @@ struct leat__node {
     int n_parts;
     leat__node_part *part; /* (n_parts)                                                */
     leat__records *held;   /* (window_max) what the window's samples are made of       */
-    int waits_for;         /* the part whose next sample is not there yet              */
+    int waits_for;         /* the part that has not emitted its next sample yet        */
     bool waits_full;       /* ... because its window is full                           */
     /* Of shards: */
     int n_readers, n_open;
@@ -125,7 +125,7 @@ struct leat__node {
     bool in_order;                          /* shards come one after the other                */
     uint64_t emit_run;                      /* the run that these are in                      */
     uint64_t next_visit;                    /* the shard that the next empty place gets       */
-    uint64_t at, in_block;                  /* whose turn it is, and records of it so far     */
+    uint64_t at, in_block;                  /* the place that has its turn, its records in it */
     leat__shard_start *begin;               /* (n_shards) if they come one after the other    */
     leat__kept_mark *kept;                  /* (n_kept) if not: [i % n_kept], kept_tail <= i < kept_head */
     uint64_t n_kept, kept_tail, kept_head;
@@ -198,13 +198,13 @@ void leat__node_free(leat__node **node);
 void leat__node_reset(leat__node *node, uint64_t epoch, uint64_t position, const leat__mark *from);
 /* Tells the order how long the stream is, as far as the node knows. Under the scheduler's lock too. */
 void leat__node_sync(leat__node *node);
-/* Makes sure that the order can map a position: 1 = it can; 0 = the readers are not so far; LEAT_NODE_FULL: not before what
- * batches keep is given back; < 0. Positions are looked at one after the other. */
+/* Makes sure that the order can map a position: 1 = it can; 0 = the readers have not read far enough; LEAT_NODE_FULL: not
+ * before batches give samples back; < 0. Positions are passed one after the other. */
 enum { LEAT_NODE_FULL = 2 };
 int leat__node_look(leat__node *node, uint64_t epoch, uint64_t position, leat_error *err);
 /* Keeps the sample of a place that was looked at. LEAT_ERR_STATE: there is none, because a state lied. */
 int leat__node_keep(leat__node *node, leat__place place, leat__records *out, int i, leat_error *err);
-/* It is worth looking again when the node is known up to the position; and whether it is. */
+/* Sets the record at which leat__node_look may succeed for the position; and whether it was read. */
 void leat__node_await(leat__node *node, uint64_t epoch, uint64_t position);
 bool leat__node_awaited(const leat__node *node);
 /* Writes the entries of this node into a mark. */
@@ -212,7 +212,7 @@ void leat__node_mark(const leat__node *node, uint64_t epoch, uint64_t position, 
 /* A run has come to its end. */
 void leat__node_end_run(leat__node *node);
 bool leat__node_length_known(const leat__node *node);
-/* The order asks how much there is, and only reading tells. */
+/* Whether the order needs the number of samples, which only reading tells. */
 bool leat__node_counting(const leat__node *node);
 uint64_t leat__node_bytes_read(const leat__node *node);
 void leat__node_describe(const leat__node *node, uint64_t number, char *text, size_t cap);
@@ -234,7 +234,7 @@ leat__open_shard *leat__open_shard_of(leat__node *node, uint64_t visit);
 int leat__shard_order_new(leat__node *node, leat_error *err);
 /* Reads a run once more, from a mark of it. */
 void leat__shard_order_begin(leat__node *node, uint64_t run, const leat__mark *from);
-/* Leaves the rest of the runs before this one. */
+/* Skips what is left of the runs before this one. */
 void leat__shard_order_jump(leat__node *node, uint64_t run);
 /* Emits what was read into the window, as far as that has room. */
 void leat__shard_order_emit(leat__node *node);
@@ -255,7 +255,7 @@ leat__node *leat__combined_hungry(const leat__node *node);
 
 int leat__marks_new(leat__node *node, leat_error *err);
 bool leat__marks_due(uint64_t records);
-/* A new one, whose entries are to be filled in. */
+/* A new mark; the caller fills in its entries. */
 leat__mark *leat__marks_add(leat__node *node);
 /* The last one from which a run can be read again without missing record `floor`; NULL: there is none. */
 const leat__mark *leat__marks_find(const leat__node *node, uint64_t floor);
@@ -273,13 +273,13 @@ int leat__blocks_prepare(leat__node *node, int n, leat_error *err);
 bool leat__block_is_small(const leat__node *node, const leat__stream_block *block);
 /* After its memory may have grown. */
 void leat__block_count(leat__node *node, leat__stream_block *block);
-/* What is in it is not needed any more. */
+/* The records of the block are not needed any more. */
 void leat__block_recycle(leat__node *node, leat__stream_block *block);
 /* One record less of it is in a window or kept. */
 void leat__block_drop_ref(leat__stream_block *block);
 /* No more of its records will go into the window. */
 void leat__block_close(leat__node *node, leat__stream_block *block);
-/* Puts the index-th record of a block behind the others, as number node->next_record of node->run. */
+/* Adds the index-th record of a block to the end of the window, as number node->next_record of node->run. */
 void leat__window_add(leat__node *node, leat__stream_block *block, size_t index);
 /* Puts a sample of a combination there; what it is made of lies in node->held already. */
 void leat__window_add_held(leat__node *node);

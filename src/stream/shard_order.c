@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of a stream's records. Shards one after the other are one shard whose turn never ends. When an interleaved shard
- * has no more, its place has lost the rest of the turn, and gets the next shard that is not open: as tf.data's interleave,
- * and as order/interleave.c calculates it where lengths are known. */
+/* The order of a stream's records. Reading shards one after the other is a cycle of one place. When an interleaved shard has
+ * no more records, its place loses the rest of the turn and gets the next shard that is not open: as in tf.data's interleave,
+ * and as order/interleave.c computes it where lengths are known. */
 #include "stream/node.h"
 
 typedef leat__stream_block block;
@@ -77,14 +77,14 @@ void leat__shard_order_jump(leat__node *node, uint64_t run) {
     leat__stream_wake_readers(node->stream);
 }
 
-/* Whose turn is next. There is a place with a shard. */
+/* Moves on to the next place that has a shard. There is one. */
 static void next_turn(leat__node *node) {
     node->in_block = 0;
     do node->at = (node->at + 1) % node->cycle;
     while (!node->turn[node->at]);
 }
 
-/* The shard whose turn it is has no more. */
+/* The shard that has its turn has no more records. */
 static void end_shard(leat__node *node) {
     leat__open_shard *s = node->turn[node->at];
     if (s->end < s->skip) {
@@ -209,7 +209,7 @@ void leat__shard_order_emit(leat__node *node) {
             end_shard(node);
         }
         node->seen = LEAT_MAX(node->seen, node->next_record);
-        if (only_count && !leat__node_counting(node)) { /* that was it: now for the records themselves */
+        if (only_count && !leat__node_counting(node)) { /* counting is done: emit the run */
             const leat__mark beginning = {0};
             leat__shard_order_begin(node, node->run, node->run == 0 ? &node->from : &beginning);
             return;

@@ -26,8 +26,8 @@ leat__open_shard *leat__open_shard_of(leat__node *node, uint64_t visit) {
     return s;
 }
 
-/* Whether a shard should be read before its turn. After the first run only into memory that is there: how far readers get
- * ahead is a matter of time, and what was enough once is enough again. */
+/* Whether a shard should be read before its turn. After the first run only into memory that is allocated already: how far
+ * readers get ahead depends on timing, and the memory of the first run is enough for the next ones. */
 static bool is_worth_it(const leat__node *node, const leat__open_shard *s) {
     if (leat__node_counting(node) || s->bytes + node->block_bytes > node->ahead_max) return false;
     if (node->at_run > 0 && node->n_spare <= LEAT_SPARE_BLOCKS) return false;
@@ -36,7 +36,7 @@ static bool is_worth_it(const leat__node *node, const leat__open_shard *s) {
     return s->visit < node->next_visit && (node->emit_run != node->run || node->next_record < node->needs);
 }
 
-/* The shard that should be read now: the one whose turn it is, then the others in turn, then those that have no turn yet. */
+/* The shard to read now: the one that is emitted now, then those of the next turns, then those that have no place yet. */
 static leat__open_shard *choose_shard(const leat__node *node) {
     const uint64_t runs = LEAT_MAX(node->runs_total, node->at_run + 1);
     const leat__open_shard *chosen = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door: opening and closing, the reader threads, and what batches take. */
+/* The interface: opening and closing, the reader threads, and the samples of batches. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -176,7 +176,7 @@ int leat__stream_take_others(leat__stream *stream, uint64_t epoch, uint64_t posi
     int taken = 0;
     leat__lock(&stream->mutex);
     const leat__span_of_order span = leat__order_span(order, epoch, position);
-    /* Where the stream has ended is known for certain here, or it does not end before the window. */
+    /* The position was taken, so the stream is known up to ceil or to its end. */
     const uint64_t ceil = LEAT_MIN(span.ceil, order->length[0]);
     const uint64_t size = ceil < span.floor + 2 ? 0 : ceil - span.floor;
     for (uint64_t i = 0; i < LEAT_MIN(size, (uint64_t)LOOKS) && taken < n; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door to streams: records that have no index and are read one after the other (plan/stream_plan.h).
+/* The interface of streams: records that have no index and are read one after the other (plan/stream_plan.h).
  *
- * A stream has reader threads and a lock of its own. The scheduler asks it for the samples of a batch, keeps them while
- * workers use them, and gives them back. Beyond that it carries one thing: a resume mark, which it cannot look into.
+ * A stream has reader threads and a lock of its own. The scheduler takes the samples of a batch from it, keeps them while
+ * workers use them, and gives them back. Apart from that the scheduler carries a resume mark, which is opaque to it.
  *
- * Every function takes the stream's lock. Those that may learn how long a stream is change the plan's order and want the
- * scheduler's lock held by the caller: take, reset and mark_parse. */
+ * Every function takes the stream's lock. take, reset and mark_parse may learn the length of the stream and then change the
+ * plan's order: their caller must hold the scheduler's lock. */
 #ifndef LEAT_STREAM_STREAM_H
 #define LEAT_STREAM_STREAM_H
 
@@ -19,7 +19,7 @@ typedef struct leat__stream_options {
     uint64_t n_epochs; /* LEAT_ENDLESS = without end                                          */
     int n_readers;     /* threads at the most                                                 */
     bool synchronous;  /* no threads: leat__stream_read does their work                       */
-    /* What a batch waits for may have come. Called by a reader thread without any lock. */
+    /* Samples that a batch waits for may be there. A reader thread calls it without holding a lock. */
     void (*wake)(void *user);
     void *user;
 } leat__stream_options;
@@ -43,16 +43,16 @@ typedef struct leat__stream_batch { /* what a batch wants, and how much of it ha
     uint64_t walked; /* samples so far; at the end of an epoch that is less than n */
     uint64_t taken;  /* of them, those that were kept                              */
 } leat__stream_batch;
-/* Goes on until the batch is complete: 1; 0 = it has to wait for the readers, and wake will be called; < 0: the stream holds
- * nothing, is not what it was, or the batch and the shuffle window do not fit into the budget. */
+/* Adds samples until the batch is complete: 1. 0: the readers are not so far; wake will be called. < 0: the stream is empty,
+ * its files have changed, or the batch and the shuffle window do not fit into the budget. */
 int leat__stream_take(leat__stream *stream, leat__stream_batch *batch, leat_error *err);
-/* Keeps up to n other samples that are whole, from the window of a position that was taken, in records [at, at + n);
- * beginning at one that draw chooses. How many there are. */
+/* Keeps up to n other undamaged samples from the window of a position that was taken, in records [at, at + n); `draw` chooses
+ * the first of them. Returns how many it kept. */
 int leat__stream_take_others(leat__stream *stream, uint64_t epoch, uint64_t position, uint64_t draw,
                              leat__records *records, int at, int n);
-/* Gives all of them back. */
+/* Gives all samples back. */
 void leat__stream_give(leat__stream *stream, leat__records *records);
-/* Where to go on behind a position that was taken: a function of the position and the data, not of time. */
+/* The mark from which reading resumes behind a position that was taken: a function of the position and the data alone. */
 void leat__stream_mark(leat__stream *stream, uint64_t epoch, uint64_t position, leat__mark *out);
 /* Reads a little, for a caller without threads: false if there is nothing to read now. */
 bool leat__stream_read(leat__stream *stream);

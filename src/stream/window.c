@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream/node.h"
 
-/* A block that is filled to less than this part of its room is not kept for the sake of its records: they are copied. */
+/* A block that is filled to less than 1 / SMALL_PART is not kept for its records: they are copied to another block. */
 enum { SMALL_PART = 4 };
 
 typedef leat__stream_block block;
@@ -54,7 +54,7 @@ void leat__block_count(leat__node *node, block *b) {
 void leat__block_recycle(leat__node *node, block *b) {
     if (b->used) node->used -= b->held;
     b->used = b->open = false;
-    /* One that had to grow for a large record is not kept at the expense of others. */
+    /* A block that grew for a large record is freed if the node is over its budget. */
     if (node->bytes > node->bytes_max && b->held > 2 * node->block_bytes) {
         leat__block_free(&b->content);
         leat__block_count(node, b);
@@ -86,7 +86,7 @@ void leat__block_close(leat__node *node, block *b) {
     release(node, b);
 }
 
-/* It is in the window. */
+/* Counts a block that has come into the window. */
 static void use(leat__node *node, block *b) {
     if (b->used) return;
     b->used = true;
@@ -95,8 +95,8 @@ static void use(leat__node *node, block *b) {
 
 /* ------------------------------------------------------------------------------------------- window */
 
-/* The block that small ones are copied into, with room for a record. NULL: there is none, and the record stays where it is:
- * memory is taken by reader threads only, without a lock. */
+/* The block that records of small blocks are copied into, with room for a record. NULL: there is none, and the record stays
+ * in its own block: only reader threads allocate memory, without the lock. */
 static block *gather(leat__node *node, const block *from, size_t index) {
     block *to = node->gather;
     if (to && leat__block_copy(&to->content, &from->content, index)) return to;
