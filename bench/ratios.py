@@ -123,14 +123,14 @@ def workloads(options: argparse.Namespace, folder: Path) -> tuple[list, Path]:
             "normalize imagenet layout=nchw | batch 64")
     with_420 = any(path.is_file() for path in halved.rglob("*"))
     for pictures in [photos] + [halved] * with_420:
-        leat(options, "index", "--checkpoints", "--quiet", "--cache-dir", str(folder / "cache"), str(pictures))
+        leat(options, "index", "--positions", "--quiet", "--cache-dir", str(folder / "cache"), str(pictures))
     augment = RAW.format(256) + " | random_brightness 0.2 | random_flip_left_right | batch 32"
     lines = [
         ("folder, decode, resize 224x224, batch 64", f"folder '{photos}' | decode | resize 224 224 | batch 64",
          "at least 0.80", "bare libjpeg-turbo"),
-        ("folder, random_resized_crop 224, flip, normalise to f32 planes, batch 64; without checkpoints",
-         crop + " | options checkpoints=off", "at least 2.00", "bare libjpeg-turbo"),
-        ("the same, later epochs with checkpoints", crop, "at least 2.50", "bare libjpeg-turbo"),
+        ("folder, random_resized_crop 224, flip, normalise to f32 planes, batch 64; without positions",
+         crop + " | options positions=off", "at least 2.00", "bare libjpeg-turbo"),
+        ("the same, later epochs with positions", crop, "at least 2.50", "bare libjpeg-turbo"),
         *[("the same, those files alone that are 4:2:0", crop.replace(f"'{photos}'", f"'{halved}'"), "at least 1.90",
            "bare libjpeg-turbo")] * with_420,
         ("raw 256x256x3 records, f32/255, brightness, flip, batch 32", f"tfrecord '{raw256}/*.tfrecord' | {augment}",

@@ -4,7 +4,7 @@
 
     bench/slow.py [--seconds 5] [--build build/release]
 
-Pictures whose files take 5 ms to open (a source that sleeps: tests/unit/test_ahead.c), decoded, cropped to 224x224 and
+Pictures whose files take 5 ms to open (a source that sleeps: tests/unit/test_read_ahead.c), decoded, cropped to 224x224 and
 normalised. Busy is the processor time of the process, and of its workers alone, against what the cores could have given
 them; on a machine that others use too, compare it with the first line, where storage takes no time."""
 import argparse

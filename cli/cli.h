@@ -45,17 +45,17 @@ void cli_opt_help(cli_opt *opts, const char *name, const char *help, const char 
  * after printing the help. */
 int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv);
 /* The options that every verb which opens a pipeline has: threads, seed, memory, on-error, slots, cache-dir, ... */
-typedef struct cli_feed_options {
+typedef struct cli_pipeline_options {
     int64_t threads, seed, slots, epochs, max_bad;
     uint64_t memory;
     const char *on_error, *cache_dir, *rank;
     bool synchronous, no_side_files, quiet, no_tune;
-} cli_feed_options;
-#define CLI_FEED_OPTIONS 13
+} cli_pipeline_options;
+#define CLI_PIPELINE_OPTIONS 13
 /* Appends them to a table at opts[n]; returns the new n. */
-int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n);
+int cli_pipeline_table(cli_pipeline_options *o, cli_opt *opts, int n);
 /* CLI_OK, or CLI_USAGE after a message. */
-int cli_feed_config(const cli_feed_options *o, leat_config *config);
+int cli_pipeline_config(const cli_pipeline_options *o, leat_config *config);
 
 /* The options of verbs that look through data without a pipeline: threads, cache-dir, no-side-files, quiet. */
 typedef struct cli_tool_options {

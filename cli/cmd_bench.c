@@ -15,7 +15,7 @@ enum { ROUNDS_MIN = 3, ROUNDS_MAX = 9, FILL_SECONDS = 60 };
 
 typedef struct bench {
     cli_opened on;
-    cli_feed_options feed;
+    cli_pipeline_options pipeline;
     double seconds;
     bool roofline, json;
     int rounds;
@@ -54,7 +54,7 @@ static void note_rss(bench *b, bool loop_has_run) {
 
 /* On a terminal, what is going on now. */
 static void say(const bench *b, const char *what, double rate) {
-    if (b->feed.quiet || b->json || !isatty(STDERR_FILENO)) return;
+    if (b->pipeline.quiet || b->json || !isatty(STDERR_FILENO)) return;
     fprintf(stderr, "\r\033[K%s", what);
     if (rate > 0)
         fprintf(stderr, ": %s %s/s", cli_count((uint64_t)rate), b->on.images ? "images" : "samples");
@@ -62,7 +62,7 @@ static void say(const bench *b, const char *what, double rate) {
 }
 
 static void unsay(const bench *b) {
-    if (!b->feed.quiet && !b->json && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    if (!b->pipeline.quiet && !b->json && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
 }
 
 /* ------------------------------------------------------------------------------------------- slices */
@@ -315,7 +315,7 @@ static void print_json(const bench *b) {
 
 static int run(int argc, char **argv) {
     bench b = {.seconds = 5};
-    cli_opt opts[CLI_FEED_OPTIONS + 4] = {
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 4] = {
         {"seconds", 0, CLI_NUMBER, &b.seconds, 0, 0, "N",
          "how long to measure, after a warm-up of at most a second", "5"},
         {"roofline", 'r', CLI_FLAG, &b.roofline, 0, 0, NULL,
@@ -325,17 +325,17 @@ static int run(int argc, char **argv) {
          NULL},
         {"json", 0, CLI_FLAG, &b.json, 0, 0, NULL, "print one JSON object", NULL},
     };
-    cli_feed_table(&b.feed, opts, 3);
+    cli_pipeline_table(&b.pipeline, opts, 3);
     cli_opt_help(opts, "epochs", "measure at most N epochs", "without end");
     cli_opt_help(opts, "quiet", "no progress", NULL);
     int rc = cli_options(&cli_bench, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&b.on, "bench", argc, argv);
-    if (rc == CLI_OK) rc = cli_feed_config(&b.feed, &b.on.config);
+    if (rc == CLI_OK) rc = cli_pipeline_config(&b.pipeline, &b.on.config);
     if (rc != CLI_OK) return rc;
-    if (b.feed.epochs == 0) b.on.config.n_epochs = -1;
+    if (b.pipeline.epochs == 0) b.on.config.n_epochs = -1;
     cli_catch_signals();
-    rc = cli_opened_open(&b.on, &b.feed);
+    rc = cli_opened_open(&b.on, &b.pipeline);
     if (rc == CLI_OK) {
         say(&b, "warming up", 0);
         rc = measure(&b);

@@ -56,17 +56,17 @@ static int fail(const leat_compare_report *report, leat_error *err, char **texts
 }
 
 static int run(int argc, char **argv) {
-    cli_feed_options feed = {0};
+    cli_pipeline_options pipeline = {0};
     leat_compare_config compare = {0};
     int64_t batches = 0;
     double max = 0;
-    cli_opt opts[CLI_FEED_OPTIONS + 4] = {
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 4] = {
         {"batches", 'n', CLI_INT, &batches, 0, INT64_MAX, "N", "compare the first N batches only", NULL},
         {"max", 0, CLI_NUMBER, &max, 0, 0, "X", "differences up to X are near enough",
          "0, every value must be equal"},
         {"field", 'f', CLI_TEXT, &compare.field, 0, 0, "NAME", "compare this field only", NULL},
     };
-    cli_feed_table(&feed, opts, 3);
+    cli_pipeline_table(&pipeline, opts, 3);
     cli_opt_help(opts, "quiet", "no messages but errors and the result", NULL);
     int rc = cli_options(&cli_compare, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
@@ -77,15 +77,15 @@ static int run(int argc, char **argv) {
             "shows an example",
             argc);
     leat_config config;
-    rc = cli_feed_config(&feed, &config);
+    rc = cli_pipeline_config(&pipeline, &config);
     if (rc != CLI_OK) return rc;
     if (!(max >= 0)) return cli_fail("compare", CLI_USAGE, "--max must be 0 or more");
     compare.n_batches = (uint64_t)batches;
     cli_progress progress = {0};
     cli_catch_signals();
-    cli_progress_begin(&progress, "opening", "done", 0, feed.quiet);
+    cli_progress_begin(&progress, "opening", "done", 0, pipeline.quiet);
     config.progress = cli_on_progress;
-    config.log = feed.quiet ? NULL : cli_on_log;
+    config.log = pipeline.quiet ? NULL : cli_on_log;
     config.user = &progress;
     leat_compare_report report;
     leat_error err;

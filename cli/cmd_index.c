@@ -18,13 +18,13 @@ static int on_progress(void *user, const char *what, uint64_t done, uint64_t tot
 }
 
 static int run(int argc, char **argv) {
-    bool beside = false, checkpoints = false, quiet = false;
+    bool beside = false, positions = false, quiet = false;
     int64_t threads = 0;
     const char *cache_dir = NULL;
     const cli_opt opts[] = {
         {"beside", 'b', CLI_FLAG, &beside, 0, 0, NULL,
          "keep it beside the data, as .NAME.leatidx, and not in the cache directory", NULL},
-        {"checkpoints", 'c', CLI_FLAG, &checkpoints, 0, 0, NULL, "of JPEGs, too", NULL},
+        {"positions", 'p', CLI_FLAG, &positions, 0, 0, NULL, "inside of JPEGs, too", NULL},
         {"threads", 't', CLI_INT, &threads, 0, 256, "N", "workers", "all cores this process may use"},
         {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0, "DIR", "where indexes are kept", "~/.cache/leat"},
         {"quiet", 'q', CLI_FLAG, &quiet, 0, 0, NULL, "print nothing", NULL},
@@ -42,7 +42,7 @@ static int run(int argc, char **argv) {
                                      .log = on_log,
                                      .progress = on_progress,
                                      .user = &out};
-    const leat_index_config how = {.beside = beside, .checkpoints = checkpoints};
+    const leat_index_config how = {.beside = beside, .positions = positions};
     leat_index_report report = {0};
     leat_error err;
     const double began = cli_now();
@@ -51,9 +51,9 @@ static int run(int argc, char **argv) {
     if (failed < 0) return cli_fail_error("index", &err, NULL);
     if (quiet) return CLI_OK;
     printf("%s %s indexed", cli_count(report.n_samples), report.n_samples == 1 ? "sample" : "samples");
-    if (checkpoints)
-        printf(", with checkpoints of %s %s", cli_count(report.n_checkpoints),
-               report.n_checkpoints == 1 ? "JPEG" : "JPEGs");
+    if (positions)
+        printf(", with positions of %s %s", cli_count(report.n_positions),
+               report.n_positions == 1 ? "JPEG" : "JPEGs");
     printf(" in %s, %s\n", cli_time(cli_now() - began), out.place);
     return CLI_OK;
 }
@@ -66,7 +66,7 @@ const cli_verb cli_index = {
         "An index lets a run begin at once: of a folder it holds the names and sizes of the images, of a "
         "TFRecord file where each record begins. leat makes one when it is missing or when the data has "
         "changed; this makes it anew, ahead of time, or beside the data, where everyone who reads the data "
-        "finds it.\n\nWith --checkpoints every JPEG is gone through as well, and where its rows begin in the "
+        "finds it.\n\nWith --positions every JPEG is gone through as well, and where its rows begin in the "
         "bit stream is kept. Crops that are drawn before decoding begin there, and take less time. Without "
         "it a run notes what it reads, and only its later epochs and later runs are faster.",
     .example = "  leat index photos/train 'data/train-*.tfrecord'",

@@ -23,17 +23,17 @@ static int print_plan(cli_opened *on) {
 
 static int run(int argc, char **argv) {
     cli_opened on = {0};
-    cli_feed_options feed = {0};
-    cli_opt opts[CLI_FEED_OPTIONS + 1];
-    cli_feed_table(&feed, opts, 0);
+    cli_pipeline_options pipeline = {0};
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 1];
+    cli_pipeline_table(&pipeline, opts, 0);
     int rc = cli_options(&cli_plan, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&on, "plan", argc, argv);
-    if (rc == CLI_OK) rc = cli_feed_config(&feed, &on.config);
+    if (rc == CLI_OK) rc = cli_pipeline_config(&pipeline, &on.config);
     if (rc != CLI_OK) return rc;
     cli_catch_signals();
-    feed.quiet = true; /* the first line of the plan says what the source is */
-    rc = cli_opened_open(&on, &feed);
+    pipeline.quiet = true; /* the first line of the plan says what the source is */
+    rc = cli_opened_open(&on, &pipeline);
     if (rc == CLI_OK) rc = print_plan(&on);
     cli_opened_close(&on);
     return rc;

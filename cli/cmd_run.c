@@ -13,7 +13,7 @@ enum { STATE_MAX = 4096, BAD_SHOWN = 10 };
 
 typedef struct running {
     cli_opened on;
-    cli_feed_options feed;
+    cli_pipeline_options pipeline;
     int64_t batches;
     const char *sink_word, *state, *one; /* one: the sample of --sample */
     bool params;
@@ -73,7 +73,7 @@ static int save_state(running *r) {
 /* How many samples are still to come, guessed from the first batch: for the bar. */
 static void size_progress(running *r, const leat_batch *first) {
     const int64_t epoch = leat_pipeline_samples(r->on.pipeline);
-    const int64_t epochs = r->feed.epochs < 0 ? -1 : r->feed.epochs ? r->feed.epochs : 1;
+    const int64_t epochs = r->pipeline.epochs < 0 ? -1 : r->pipeline.epochs ? r->pipeline.epochs : 1;
     int64_t left = -1;
     if (epoch > 0 && epochs > 0 && epoch < INT64_MAX / epochs)
         left = epoch * epochs - (int64_t)first->epoch * epoch - (int64_t)first->step * first->n;
@@ -152,7 +152,7 @@ static void report_bad(const running *r) {
 
 static void report(const running *r) {
     const double seconds = cli_now() - r->began;
-    if (r->feed.quiet) return;
+    if (r->pipeline.quiet) return;
     fprintf(stderr, "%s%s samples%s in %s batch%s, %s: %s%s %s/s%s\n", cli_bold(stderr),
             cli_count(r->samples), cli_plain(stderr), cli_count(r->n_batches), r->n_batches == 1 ? "" : "es",
             cli_time(seconds), cli_bold(stderr), cli_rate(seconds > 0 ? (double)r->samples / seconds : 0),
@@ -172,12 +172,12 @@ static int interrupted(const running *r, bool saved) {
 }
 
 static int run_all(running *r) {
-    int rc = cli_feed_config(&r->feed, &r->on.config);
+    int rc = cli_pipeline_config(&r->pipeline, &r->on.config);
     if (r->one && r->state) return cli_fail("run", CLI_USAGE, "--sample or --state, not both");
     r->on.config.params = r->params;
     if (r->one) r->on.config.synchronous = 1; /* nothing else is to run */
     if (rc == CLI_OK) rc = cli_sink_new(&r->sink, "run", r->sink_word);
-    if (rc == CLI_OK) rc = cli_opened_open(&r->on, &r->feed);
+    if (rc == CLI_OK) rc = cli_opened_open(&r->on, &r->pipeline);
     if (rc != CLI_OK) return rc == CLI_INTERRUPTED ? interrupted(r, false) : rc;
 
     /* Hours of work should not end at a folder that cannot be written. */
@@ -185,7 +185,7 @@ static int run_all(running *r) {
     const int restored = r->state ? load_state(r) : 0;
     if (restored < 0) return CLI_FAILED;
     r->began = cli_now();
-    cli_progress_begin(&r->on.progress, "feeding", r->on.images ? "images" : "samples", 0, r->feed.quiet);
+    cli_progress_begin(&r->on.progress, "feeding", r->on.images ? "images" : "samples", 0, r->pipeline.quiet);
     rc = r->one ? feed_one(r) : feed_sink(r);
     cli_progress_end(&r->on.progress);
     const bool raised = rc == CLI_FAILED && r->on.err.code < 0, stopped = cli_interrupted();
@@ -209,7 +209,7 @@ static int run_all(running *r) {
 
 static int run(int argc, char **argv) {
     running r = {.sink_word = "null", .left = -1};
-    cli_opt opts[CLI_FEED_OPTIONS + 6] = {
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 6] = {
         {"batches", 'n', CLI_INT, &r.batches, 0, INT64_MAX, "N", "stop after N batches", NULL},
         {"sink", 0, CLI_TEXT, &r.sink_word, 0, 0, "SINK",
          "null     throws batches away\ndigest   prints one digest over every byte of every batch, in "
@@ -228,7 +228,7 @@ static int run(int argc, char **argv) {
          "what every random operation drew for it",
          NULL},
     };
-    cli_feed_table(&r.feed, opts, 5);
+    cli_pipeline_table(&r.pipeline, opts, 5);
     int rc = cli_options(&cli_run, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&r.on, "run", argc, argv);

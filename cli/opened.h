@@ -20,7 +20,7 @@ typedef struct cli_opened {
 /* The one word that is left after the options: the pipeline. CLI_OK, or CLI_USAGE after a message. */
 int cli_opened_text(cli_opened *o, const char *verb, int argc, char **argv);
 /* CLI_OK, or an exit code after a message; CLI_INTERRUPTED (no message) when it was stopped. */
-int cli_opened_open(cli_opened *o, const cli_feed_options *options);
+int cli_opened_open(cli_opened *o, const cli_pipeline_options *options);
 /* Tells o->err, which leat_pipeline_next gave, and what can be done about a bad sample. Returns the exit
  * code. */
 int cli_opened_fail(const cli_opened *o);

@@ -150,6 +150,9 @@ void cli_opt_help(cli_opt *opts, const char *name, const char *help, const char 
 
 /* ------------------------------------------------------------------------------------------- parsing */
 
+/* Options that had another name: before, now. */
+static const char *const renamed[][2] = {{"--checkpoints", "--positions"}};
+
 int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv) {
     struct option longs[OPTS_MAX + 2] = {{"help", no_argument, NULL, HELP}};
     char shorts[2 * OPTS_MAX + 4] = ":h";
@@ -176,6 +179,10 @@ int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***ar
         const cli_opt *found = NULL;
         for (int i = 0; i < n; i++)
             if (c == FIRST + i || (c == opts[i].letter && opts[i].letter)) found = &opts[i];
+        for (size_t i = 0; !found && i < sizeof renamed / sizeof *renamed; i++)
+            if (strcmp((*argv)[optind - 1], renamed[i][0]) == 0)
+                return cli_fail(verb->name, CLI_USAGE, "the option %s is called %s now", renamed[i][0],
+                                renamed[i][1]);
         if (!found)
             return cli_fail(verb->name, CLI_USAGE, "there is no option %s: 'leat %s --help' lists them",
                             (*argv)[optind - 1], verb->name);
@@ -187,8 +194,8 @@ int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***ar
     return CLI_OK;
 }
 
-int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n) {
-    const cli_opt table[CLI_FEED_OPTIONS] = {
+int cli_pipeline_table(cli_pipeline_options *o, cli_opt *opts, int n) {
+    const cli_opt table[CLI_PIPELINE_OPTIONS] = {
         {"threads", 't', CLI_INT, &o->threads, 0, 256, "N", "workers", "all cores this process may use"},
         {"seed", 's', CLI_INT, &o->seed, 0, 0, "N", "of everything random", "0"},
         {"slots", 0, CLI_INT, &o->slots, 0, 1000, "N", "batches in memory at once", "automatic"},
@@ -214,8 +221,8 @@ int cli_feed_table(cli_feed_options *o, cli_opt *opts, int n) {
         {"no-tune", 0, CLI_FLAG, &o->no_tune, 0, 0, NULL, "keep the number of batches in memory fixed", NULL},
     };
     memcpy(opts + n, table, sizeof table);
-    opts[n + CLI_FEED_OPTIONS] = (cli_opt){0};
-    return n + CLI_FEED_OPTIONS;
+    opts[n + CLI_PIPELINE_OPTIONS] = (cli_opt){0};
+    return n + CLI_PIPELINE_OPTIONS;
 }
 
 /* "2/4", or "auto": as the environment says. */
@@ -226,7 +233,7 @@ static bool read_rank(const char *text, leat_config *config) {
            config->world_size > 0 && config->rank >= 0 && config->rank < config->world_size;
 }
 
-int cli_feed_config(const cli_feed_options *o, leat_config *config) {
+int cli_pipeline_config(const cli_pipeline_options *o, leat_config *config) {
     *config = (leat_config){
         .n_threads = (int)o->threads,
         .n_slots = (int)o->slots,

@@ -44,10 +44,10 @@ static int pass(const char *path, const char *part, int n_epochs, float rate, fl
     leat_spec_add(spec, part);
     leat_spec_add(spec, "parse features:float[16] label:int64 | batch 50");
     const leat_config config = {.n_epochs = n_epochs};
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_batch batch;
-    int right = 0, rc = leat_pipeline_open(&feed, spec, &config, err);
-    while (rc == 0 && (rc = leat_pipeline_next(feed, &batch, err)) == 0) {
+    int right = 0, rc = leat_pipeline_open(&pipeline, spec, &config, err);
+    while (rc == 0 && (rc = leat_pipeline_next(pipeline, &batch, err)) == 0) {
         const float *x = batch.tensor[0].data;       /* (n, 16) f32 */
         const int64_t *label = batch.tensor[1].data; /* (n) i64     */
         for (int i = 0; i < batch.n; i++, x += COLUMNS) {
@@ -60,7 +60,7 @@ static int pass(const char *path, const char *part, int n_epochs, float rate, fl
         }
         leat_batch_release(&batch);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     return rc < 0 ? rc : right;
 }

@@ -56,22 +56,23 @@ int main(int argc, char **argv) {
     leat_spec_add(spec, "shuffle | random_flip_left_right | cast f32 scale=1/255 | batch 64");
 
     const leat_config config = {.on_error = LEAT_ON_ERROR_SKIP};
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_batch batch;
     leat_error err;
     uint64_t n = 0, count[8] = {0};
-    int rc = leat_pipeline_open(&feed, spec, &config, &err);
-    while (rc == 0 && (rc = leat_pipeline_next(feed, &batch, &err)) == 0) {
+    int rc = leat_pipeline_open(&pipeline, spec, &config, &err);
+    while (rc == 0 && (rc = leat_pipeline_next(pipeline, &batch, &err)) == 0) {
         const int64_t *label = batch.tensor[1].data; /* batch.tensor[0] is (n, 28, 28, 1) f32 */
         for (int i = 0; i < batch.n; i++, n++) count[label[i]]++;
         leat_batch_release(&batch);
     }
     if (rc < 0) fprintf(stderr, "own_source: %s\n", err.message);
     leat_bad bad;
-    for (uint64_t i = 0; leat_pipeline_bad(feed, i, &bad) == 0; i++) printf("left out: %s\n", bad.message);
+    for (uint64_t i = 0; leat_pipeline_bad(pipeline, i, &bad) == 0; i++)
+        printf("left out: %s\n", bad.message);
     for (int i = 0; i < 8 && rc == LEAT_END; i++)
         printf("radius %d: %" PRIu64 " of %" PRIu64 "\n", i + 3, count[i], n);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     return rc < 0;
 }

@@ -16,16 +16,16 @@ static double now(void) {
 }
 
 /* Takes every batch and drops it: a consumer that costs nothing. */
-static int drain(leat_pipeline *feed, leat_error *err) {
+static int drain(leat_pipeline *pipeline, leat_error *err) {
     leat_batch batch;
     int rc;
-    while ((rc = leat_pipeline_next(feed, &batch, err)) == 0) leat_batch_release(&batch);
+    while ((rc = leat_pipeline_next(pipeline, &batch, err)) == 0) leat_batch_release(&batch);
     return rc;
 }
 
-static void report(const leat_pipeline *feed, double seconds) {
+static void report(const leat_pipeline *pipeline, double seconds) {
     leat_stats s;
-    leat_pipeline_stats(feed, &s);
+    leat_pipeline_stats(pipeline, &s);
     printf("%" PRIu64 " images in %.2f s: %.0f images/s with %d threads, first batch after %.3f s\n",
            s.samples, seconds, (double)s.samples / seconds, s.n_threads, s.first_batch_s);
     for (int i = LEAT_STAGE_READ; i < LEAT_STAGE_COUNT; i++)
@@ -47,16 +47,16 @@ int main(int argc, char **argv) {
     /* A damaged file costs its own sample, not the run. */
     const leat_config config = {.n_threads = argc > 2 ? atoi(argv[2]) : 0, .on_error = LEAT_ON_ERROR_SKIP};
     leat_spec *spec = leat_spec_new(text);
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_error err;
-    int rc = leat_pipeline_open(&feed, spec, &config, &err);
+    int rc = leat_pipeline_open(&pipeline, spec, &config, &err);
     if (rc == 0) {
         const double began = now();
-        rc = drain(feed, &err);
-        if (rc == LEAT_END) report(feed, now() - began);
+        rc = drain(pipeline, &err);
+        if (rc == LEAT_END) report(pipeline, now() - began);
     }
     if (rc < 0) fprintf(stderr, "parallel_decode: %s\n", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     return rc < 0;
 }

@@ -22,13 +22,13 @@ int main(int argc, char **argv) {
         argv[1]);
     const leat_config config = {.world_size = -1}; /* rank and number of ranks from the environment */
     leat_spec *spec = leat_spec_new(text);
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_batch batch;
     leat_error err;
     char state[1024] = "";
     uint64_t real = 0, repeated = 0;
-    int rc = leat_pipeline_open(&feed, spec, &config, &err);
-    while (rc == 0 && (rc = leat_pipeline_next(feed, &batch, &err)) == 0) {
+    int rc = leat_pipeline_open(&pipeline, spec, &config, &err);
+    while (rc == 0 && (rc = leat_pipeline_next(pipeline, &batch, &err)) == 0) {
         const float *pixels = batch.tensor[0].data; /* (n, 32, 32, 3) */
         double sum = 0;                             /* where the training step would be: over the real ones */
         for (int i = 0; i < batch.n_valid * 32 * 32 * 3; i++) sum += pixels[i];
@@ -39,11 +39,11 @@ int main(int argc, char **argv) {
         repeated += (uint64_t)(batch.n - batch.n_valid);
         leat_batch_release(&batch);
         /* The same text on every rank; as many ranks as you like can go on from it, if batch * ranks stays. */
-        if (leat_pipeline_state(feed, state, sizeof state, &err) < 0) rc = err.code;
+        if (leat_pipeline_state(pipeline, state, sizeof state, &err) < 0) rc = err.code;
     }
     if (rc < 0) fprintf(stderr, "ranks: %s\n", err.message);
     else printf("%" PRIu64 " samples, %" PRIu64 " places filled up\n", real, repeated);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     return rc < 0;
 }

@@ -35,12 +35,12 @@ int main(int argc, char **argv) {
     leat_spec_add(spec, "decode | resize 64 64 | cast f32 scale=1/255 | random_flip_left_right");
     leat_spec_add(spec, "batch 32");
 
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_batch batch;
     leat_error err;
     static uint64_t histogram[CLASSES_MAX];
-    int rc = leat_pipeline_open(&feed, spec, NULL, &err);
-    while (rc == 0 && (rc = leat_pipeline_next(feed, &batch, &err)) == 0) {
+    int rc = leat_pipeline_open(&pipeline, spec, NULL, &err);
+    while (rc == 0 && (rc = leat_pipeline_next(pipeline, &batch, &err)) == 0) {
         look_at(&batch, histogram);
         leat_batch_release(&batch);
     }
@@ -48,10 +48,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "read_folder: %s\n", err.message);
     } else { /* LEAT_END */
         const char *name;
-        for (int i = 0; i < CLASSES_MAX && (name = leat_pipeline_class(feed, i)) != NULL; i++)
+        for (int i = 0; i < CLASSES_MAX && (name = leat_pipeline_class(pipeline, i)) != NULL; i++)
             printf("class %s: %" PRIu64 "\n", name, histogram[i]);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     return rc < 0;
 }

@@ -38,10 +38,10 @@ static int read_pictures(const char *path, leat_error *err) {
     snprintf(source, sizeof source, "tfrecord '%s'", path);
     leat_spec *spec = leat_spec_new(source);
     leat_spec_add(spec, "parse image:bytes label:int64 | decode_raw u8 | reshape 24 24 3 | batch 32");
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_batch batch;
-    int same = 0, rc = leat_pipeline_open(&feed, spec, NULL, err);
-    while (rc == 0 && (rc = leat_pipeline_next(feed, &batch, err)) == 0) {
+    int same = 0, rc = leat_pipeline_open(&pipeline, spec, NULL, err);
+    while (rc == 0 && (rc = leat_pipeline_next(pipeline, &batch, err)) == 0) {
         const uint8_t *pixels = batch.tensor[0].data; /* (n, 24, 24, 3) u8 */
         const int64_t *label = batch.tensor[1].data;  /* (n) i64            */
         for (int i = 0; i < batch.n; i++) {
@@ -52,7 +52,7 @@ static int read_pictures(const char *path, leat_error *err) {
         }
         leat_batch_release(&batch);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     return rc < 0 ? rc : same;
 }

@@ -105,7 +105,7 @@ GENERATED = ("python_ops.py", "operations.py")
 RECOGNISED = [
     ("an operation by its function (give its row a flag, plan/op.h)", r"(?:->|\.)plan\s*[!=]=(?!\s*NULL)", []),
     ("an operation by its name (give its row a flag, plan/op.h)",
-     r"\b(?:str|strn|strcase|mem)cmp\s*\([^;]*?\bop->name\b", ["src/plan/words.c"]),  # which looks names up
+     r"\b(?:str|strn|strcase|mem)cmp\s*\([^;()]*?\bop->name\b", ["src/plan/words.c"]),  # which looks names up
     ("a source by its name (give its class a field, source/source.h)",
      r"\b(?:str|strn|strcase|mem)cmp\s*\([^;]*?\bclass->name\b", []),
 ]

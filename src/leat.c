@@ -156,112 +156,114 @@ int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_co
     return leat__pipeline_open(out, spec, config, err);
 }
 
-int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err) {
+int leat_pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *err) {
     leat__error_clear(err);
-    if (!feed || !batch) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_next: an argument is NULL");
-    return leat__pipeline_next(feed, batch, err);
+    if (!pipeline || !batch)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_next: an argument is NULL");
+    return leat__pipeline_next(pipeline, batch, err);
 }
 
-int leat_pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+int leat_pipeline_sample(leat_pipeline *pipeline, uint64_t epoch, uint64_t position, leat_batch *batch,
                          leat_error *err) {
     leat__error_clear(err);
-    if (!feed || !batch)
+    if (!pipeline || !batch)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_sample: an argument is NULL");
-    return leat__pipeline_sample(feed, epoch, position, batch, err);
+    return leat__pipeline_sample(pipeline, epoch, position, batch, err);
 }
 
-size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap) {
+size_t leat_pipeline_name(const leat_pipeline *pipeline, uint64_t sample, char *text, size_t cap) {
     char name[4200] = "";
-    if (feed && feed->stream && feed->owner == getpid()) {
-        leat__stream_describe(feed->stream, sample, name, sizeof name);
-    } else if (feed && sample < feed->plan.source->n_samples) {
-        feed->plan.source->class->describe(feed->plan.source, sample, name, sizeof name);
+    if (pipeline && pipeline->stream && pipeline->owner == getpid()) {
+        leat__stream_describe(pipeline->stream, sample, name, sizeof name);
+    } else if (pipeline && sample < pipeline->plan.source->n_samples) {
+        pipeline->plan.source->class->describe(pipeline->plan.source, sample, name, sizeof name);
     }
     return (size_t)snprintf(text, text ? cap : 0, "%s", name);
 }
 
-void leat_pipeline_close(leat_pipeline **feed) {
-    if (feed) leat__pipeline_close(feed);
+void leat_pipeline_close(leat_pipeline **pipeline) {
+    if (pipeline) leat__pipeline_close(pipeline);
 }
 
-int64_t leat_pipeline_samples(const leat_pipeline *feed) {
-    if (!feed) return -1;
-    const bool locked = leat__pipeline_lock(feed);
-    const uint64_t n = leat__order_length(&feed->plan.order);
-    leat__pipeline_unlock(feed, locked);
+int64_t leat_pipeline_samples(const leat_pipeline *pipeline) {
+    if (!pipeline) return -1;
+    const bool locked = leat__pipeline_lock(pipeline);
+    const uint64_t n = leat__order_length(&pipeline->plan.order);
+    leat__pipeline_unlock(pipeline, locked);
     return n > INT64_MAX ? -1 : (int64_t)n;
 }
 
-int64_t leat_pipeline_length(const leat_pipeline *feed) {
-    const int64_t n = leat_pipeline_samples(feed);
+int64_t leat_pipeline_length(const leat_pipeline *pipeline) {
+    const int64_t n = leat_pipeline_samples(pipeline);
     if (n < 0) return -1;
-    const leat__bucket *bucket = leat__order_bucket(&feed->plan.order);
+    const leat__bucket *bucket = leat__order_bucket(&pipeline->plan.order);
     if (bucket) return (int64_t)leat__bucket_batches(bucket);
-    const uint64_t batch = leat__plan_global_batch(&feed->plan), whole = (uint64_t)n / batch;
-    return (int64_t)(whole + (!feed->plan.drop_remainder && (uint64_t)n % batch > 0));
+    const uint64_t batch = leat__plan_global_batch(&pipeline->plan), whole = (uint64_t)n / batch;
+    return (int64_t)(whole + (!pipeline->plan.drop_remainder && (uint64_t)n % batch > 0));
 }
 
-int leat_pipeline_turns(const leat_pipeline *feed) {
-    return feed ? feed->plan.turns : 1;
+int leat_pipeline_repeats(const leat_pipeline *pipeline) {
+    return pipeline ? pipeline->plan.repeats : 1;
 }
 
-int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap) {
-    if (!feed) return 0;
-    for (int i = 0; fields && i < feed->plan.n_outputs && i < cap; i++)
-        fields[i] = feed->plan.output[i].field;
-    return feed->plan.n_outputs;
+int leat_pipeline_fields(const leat_pipeline *pipeline, leat_field *fields, int cap) {
+    if (!pipeline) return 0;
+    for (int i = 0; fields && i < pipeline->plan.n_outputs && i < cap; i++)
+        fields[i] = pipeline->plan.output[i].field;
+    return pipeline->plan.n_outputs;
 }
 
-const char *leat_pipeline_class(const leat_pipeline *feed, int i) {
-    if (!feed || i < 0 || (size_t)i >= feed->plan.source->n_classes) return NULL;
-    return feed->plan.source->class_name[i];
+const char *leat_pipeline_class(const leat_pipeline *pipeline, int i) {
+    if (!pipeline || i < 0 || (size_t)i >= pipeline->plan.source->n_classes) return NULL;
+    return pipeline->plan.source->class_name[i];
 }
 
-int leat_pipeline_state(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
+int leat_pipeline_state(const leat_pipeline *pipeline, char *text, size_t cap, leat_error *err) {
     leat__error_clear(err);
-    if (!feed || !text) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_state: an argument is NULL");
-    return leat__state_write(feed, text, cap, err);
+    if (!pipeline || !text)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_state: an argument is NULL");
+    return leat__state_write(pipeline, text, cap, err);
 }
 
-int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err) {
+int leat_pipeline_restore(leat_pipeline *pipeline, const char *text, leat_error *err) {
     leat__error_clear(err);
-    if (!feed || !text)
+    if (!pipeline || !text)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
     leat__cursor cursor;
-    leat__mark *mark = feed->stream ? leat__mark_new() : NULL;
-    if (feed->stream && !mark) return leat__fail_memory(err, sizeof cursor, "a state");
-    const bool locked = leat__pipeline_lock(feed);
+    leat__mark *mark = pipeline->stream ? leat__mark_new() : NULL;
+    if (pipeline->stream && !mark) return leat__fail_memory(err, sizeof cursor, "a state");
+    const bool locked = leat__pipeline_lock(pipeline);
     int rc = locked ? 0 : leat__pipeline_fail_forked(err);
-    if (rc == 0) rc = leat__state_read(feed, text, &cursor, mark, err);
-    if (rc == 0) leat__sched_move(feed, cursor, mark);
-    leat__pipeline_unlock(feed, locked);
+    if (rc == 0) rc = leat__state_read(pipeline, text, &cursor, mark, err);
+    if (rc == 0) leat__sched_move(pipeline, cursor, mark);
+    leat__pipeline_unlock(pipeline, locked);
     leat__free(mark);
     return rc;
 }
 
-void leat_pipeline_stats(const leat_pipeline *feed, leat_stats *stats) {
+void leat_pipeline_stats(const leat_pipeline *pipeline, leat_stats *stats) {
     if (!stats) return;
-    if (feed) leat__pipeline_stats((leat_pipeline *)feed, stats);
+    if (pipeline) leat__pipeline_stats((leat_pipeline *)pipeline, stats);
     else *stats = (leat_stats){0};
 }
 
-int leat_pipeline_bad(const leat_pipeline *feed, uint64_t i, leat_bad *bad) {
-    if (!feed || !bad) return LEAT_ERR_ARGUMENT;
-    const bool locked = leat__pipeline_lock(feed);
-    const int rc = i < feed->n_bad ? 0 : LEAT_END;
-    if (rc == 0) *bad = feed->bad[i];
-    leat__pipeline_unlock(feed, locked);
+int leat_pipeline_bad(const leat_pipeline *pipeline, uint64_t i, leat_bad *bad) {
+    if (!pipeline || !bad) return LEAT_ERR_ARGUMENT;
+    const bool locked = leat__pipeline_lock(pipeline);
+    const int rc = i < pipeline->n_bad ? 0 : LEAT_END;
+    if (rc == 0) *bad = pipeline->bad[i];
+    leat__pipeline_unlock(pipeline, locked);
     return rc;
 }
 
-size_t leat_pipeline_plan(const leat_pipeline *feed, char *text, size_t cap) {
-    if (!feed) return 0;
-    const bool locked = leat__pipeline_lock(feed); /* a stream may just learn how long it is */
-    const size_t n = leat__plan_text(&feed->plan, feed->n_workers, text, cap);
-    leat__pipeline_unlock(feed, locked);
+size_t leat_pipeline_plan(const leat_pipeline *pipeline, char *text, size_t cap) {
+    if (!pipeline) return 0;
+    const bool locked = leat__pipeline_lock(pipeline); /* a stream may just learn how long it is */
+    const size_t n = leat__plan_text(&pipeline->plan, pipeline->n_workers, text, cap);
+    leat__pipeline_unlock(pipeline, locked);
     return n;
 }
 
-void leat_pipeline_cancel(leat_pipeline *feed) {
-    if (feed) leat__pipeline_cancel(feed);
+void leat_pipeline_cancel(leat_pipeline *pipeline) {
+    if (pipeline) leat__pipeline_cancel(pipeline);
 }

@@ -8,17 +8,17 @@
  *
  *     leat_spec     *spec = leat_spec_new("folder photos/train | shuffle seed=7 | decode"
  *                                         " | resize 224 224 | random_flip_left_right | batch 64");
- *     leat_pipeline *feed = NULL;
+ *     leat_pipeline *pipeline = NULL;
  *     leat_batch     batch;
  *     leat_error     err;
- *     int            rc = leat_pipeline_open(&feed, spec, NULL, &err);
+ *     int            rc = leat_pipeline_open(&pipeline, spec, NULL, &err);
  *
- *     while (rc == 0 && (rc = leat_pipeline_next(feed, &batch, &err)) == 0) {
+ *     while (rc == 0 && (rc = leat_pipeline_next(pipeline, &batch, &err)) == 0) {
  *         train(batch.tensor[0].data, batch.tensor[1].data, batch.n);  // (n,224,224,3) f32, (n) i64
  *         leat_batch_release(&batch);
  *     }
  *     if (rc < 0) fprintf(stderr, "%s\n", err.message);               // LEAT_END (1) is no error
- *     leat_pipeline_close(&feed);
+ *     leat_pipeline_close(&pipeline);
  *     leat_spec_free(&spec);
  *
  * Rules that hold everywhere:
@@ -375,7 +375,7 @@ LEAT_API int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, cons
 /* Waits for the next batch in order and leases it to the caller. Returns 0, LEAT_END when the epochs asked
  * for are over, or an error. An error of a sample (on_error=raise) surfaces when its batch is due, and stays.
  * One thread at a time. */
-LEAT_API int leat_pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);
+LEAT_API int leat_pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *err);
 /* Gives the batch's memory back and zeroes *batch. Any thread, also after leat_pipeline_close (the memory
  * then goes with the last batch). NULL and a zeroed batch are fine. A copy of a batch that was released already gives
  * nothing back, and the log says so. That holds as long as the pipeline is open or another of its batches is held. */
@@ -383,42 +383,42 @@ LEAT_API void leat_batch_release(leat_batch *batch);
 /* One sample by itself, with the bytes that it has in its batch: draws are a function of epoch and position. It is a
  * batch of one, to be released; the pipeline's own position stays where it is. What is mixed (mixup, cutmix) is made
  * with its whole group. LEAT_ERR_UNSUPPORTED: compressed files are read from their beginning only. Same thread as next. */
-LEAT_API int leat_pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
-                                  leat_error *err);
+LEAT_API int leat_pipeline_sample(leat_pipeline *pipeline, uint64_t epoch, uint64_t position,
+                                  leat_batch *batch, leat_error *err);
 /* What was drawn for the i-th sample, in the order of the text: "random_flip_left_right flip=1; random_brightness
  * delta=0.037". "" without leat_config.params. Lives as long as the batch is held. */
 LEAT_API const char *leat_batch_params(const leat_batch *batch, int i);
 /* Where a sample comes from, by its number: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711"; snprintf's return
  * value. Any thread. */
-LEAT_API size_t leat_pipeline_name(const leat_pipeline *feed, uint64_t sample, char *text, size_t cap);
+LEAT_API size_t leat_pipeline_name(const leat_pipeline *pipeline, uint64_t sample, char *text, size_t cap);
 /* Number of batches in one epoch, or -1 if unknown (streams, before they were read once; those in buckets) or endless. */
-LEAT_API int64_t leat_pipeline_length(const leat_pipeline *feed);
+LEAT_API int64_t leat_pipeline_length(const leat_pipeline *pipeline);
 /* Number of samples in one epoch, on all ranks together; -1 as above. */
-LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *feed);
+LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *pipeline);
 /* Epochs in one run through the text: 1, more if `repeat` stands after `batch`, -1 if that is without end. Any thread. */
-LEAT_API int leat_pipeline_turns(const leat_pipeline *feed);
+LEAT_API int leat_pipeline_repeats(const leat_pipeline *pipeline);
 /* Number of fields; fields[i] as long as i < cap. Any thread. */
-LEAT_API int leat_pipeline_fields(const leat_pipeline *feed, leat_field *fields, int cap);
+LEAT_API int leat_pipeline_fields(const leat_pipeline *pipeline, leat_field *fields, int cap);
 /* Names of the classes (folder sources): the i-th, or NULL past the end or when there are none. Lives as
  * long as the pipeline. */
-LEAT_API const char *leat_pipeline_class(const leat_pipeline *feed, int i);
+LEAT_API const char *leat_pipeline_class(const leat_pipeline *pipeline, int i);
 /* The position after the last batch handed over, as text of under 1 KiB. Same thread as next. 0, or
  * LEAT_ERR_LIMIT if cap is too small. */
-LEAT_API int leat_pipeline_state(const leat_pipeline *feed, char *text, size_t cap, leat_error *err);
+LEAT_API int leat_pipeline_state(const leat_pipeline *pipeline, char *text, size_t cap, leat_error *err);
 /* Continues where that text was taken; refuses the state of another pipeline or dataset and says what
  * differs. Batches that the caller holds stay valid. Same thread as next. */
-LEAT_API int leat_pipeline_restore(leat_pipeline *feed, const char *text, leat_error *err);
+LEAT_API int leat_pipeline_restore(leat_pipeline *pipeline, const char *text, leat_error *err);
 /* What has happened so far. Any thread, any time. */
-LEAT_API void leat_pipeline_stats(const leat_pipeline *feed, leat_stats *stats);
+LEAT_API void leat_pipeline_stats(const leat_pipeline *pipeline, leat_stats *stats);
 /* The i-th bad sample in the order of batches (the first 1,000 are kept): 0, or LEAT_END. Any thread. */
-LEAT_API int leat_pipeline_bad(const leat_pipeline *feed, uint64_t i, leat_bad *bad);
+LEAT_API int leat_pipeline_bad(const leat_pipeline *pipeline, uint64_t i, leat_bad *bad);
 /* What will run, what was fused, the memory it takes, as lines of text; snprintf's return value. */
-LEAT_API size_t leat_pipeline_plan(const leat_pipeline *feed, char *text, size_t cap);
+LEAT_API size_t leat_pipeline_plan(const leat_pipeline *pipeline, char *text, size_t cap);
 /* Makes a waiting next return LEAT_ERR_CANCELLED, now and from then on. Any thread, also a signal handler. */
-LEAT_API void leat_pipeline_cancel(leat_pipeline *feed);
+LEAT_API void leat_pipeline_cancel(leat_pipeline *pipeline);
 /* Stops the workers, frees, nulls. Finite from any state; leased batches stay valid until released.
  * NULL is fine. Not at the same time as next. */
-LEAT_API void leat_pipeline_close(leat_pipeline **feed);
+LEAT_API void leat_pipeline_close(leat_pipeline **pipeline);
 
 /* ------------------------------------------------------------------------------------------- words */
 

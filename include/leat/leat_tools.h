@@ -128,13 +128,13 @@ LEAT_API int leat_check(const char *const *paths, int n, int (*bad)(void *user, 
 
 typedef struct leat_index_config { /* zeroed = an index in the cache directory               */
     int beside;                    /* keep it beside the data                                */
-    int checkpoints;               /* of JPEGs too: later crops are decoded faster           */
+    int positions;                 /* of JPEGs too: later crops are decoded faster           */
     uint64_t reserved[8];          /* must be 0 */
 } leat_index_config;
 typedef struct leat_index_report {
     uint64_t n_samples;
-    uint64_t n_checkpoints; /* JPEGs that have them */
-    uint64_t reserved[8];   /* 0 */
+    uint64_t n_positions; /* JPEGs that have them */
+    uint64_t reserved[8]; /* 0 */
 } leat_index_report;
 /* Makes the index of a folder or of TFRecords anew and keeps it. how and report may be NULL. */
 LEAT_API int leat_index(const char *const *paths, int n, const leat_index_config *how,
@@ -321,10 +321,10 @@ typedef struct leat_view_report {
 } leat_view_report;
 
 /* Draws a contact sheet and writes it as a PNG: samples as they are, and beside each what the pipeline makes of it in
- * one epoch after the other, with labels and drawn parameters. feed, which may be NULL, is the config of the pipeline,
+ * one epoch after the other, with labels and drawn parameters. pipeline, which may be NULL, is the config of the pipeline,
  * which runs in the calling thread. report may be NULL. */
 LEAT_API int leat_view(const leat_spec *spec, const char *path, const leat_view_config *view,
-                       const leat_config *feed, leat_view_report *report, leat_error *err);
+                       const leat_config *pipeline, leat_view_report *report, leat_error *err);
 
 /* ------------------------------------------------------------------------------------------ compare */
 
@@ -360,11 +360,11 @@ typedef struct leat_compare_report {
 } leat_compare_report;
 
 /* Compares two streams of batches. Each is the text of a pipeline, or a folder of NNNNNN_field.npy files as `leat run
- * --sink npy:DIR` writes them. feed, which may be NULL, is the config of the pipelines. Returns 0 whether or not
+ * --sink npy:DIR` writes them. pipeline, which may be NULL, is the config of the pipelines. Returns 0 whether or not
  * something differs; LEAT_ERR_SHAPE if shapes or the numbers of batches do. The report holds what was compared before
  * an error too. */
 LEAT_API int leat_compare(const char *a, const char *b, const leat_compare_config *compare,
-                          const leat_config *feed, leat_compare_report *report, leat_error *err);
+                          const leat_config *pipeline, leat_compare_report *report, leat_error *err);
 
 /* ------------------------------------------------------------------------------------------ measure */
 
@@ -379,7 +379,7 @@ typedef struct leat_roofline {
 /* The ceiling for a pipeline, measured by a bare loop on the same data with the same number of threads for about
  * `seconds`: for encoded images, full decoding of the files from memory with libjpeg-turbo; for records and arrays, memcpy
  * of a sample's output bytes into a ring as large as the pipeline's. */
-LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *feed,
+LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *pipeline,
                                    double seconds, leat_error *err);
 
 /* What binds a pipeline. */
@@ -407,7 +407,7 @@ typedef struct leat_diagnosis {
 /* Why a pipeline is as fast as it is, and what to try. stats are counters of `seconds` of its run: what leat_pipeline_stats
  * gave at the end less what it gave at the beginning (wall times, processor times and stages count); NULL = since it was
  * opened. */
-LEAT_API int leat_diagnose(leat_diagnosis *out, const leat_pipeline *feed, const leat_stats *stats,
+LEAT_API int leat_diagnose(leat_diagnosis *out, const leat_pipeline *pipeline, const leat_stats *stats,
                            double seconds, leat_error *err);
 
 #ifdef __cplusplus

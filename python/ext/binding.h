@@ -69,7 +69,7 @@ enum { ARRAYS_MAX = 32, MESSAGES_MAX = 8, MESSAGE_BYTES = 1000 };
 
 typedef struct {
     PyObject_HEAD leat_spec *spec;
-    leat_pipeline *feed; /* NULL = closed */
+    leat_pipeline *pipeline; /* NULL = closed */
     leat_config config;
     pthread_mutex_t mutex;
     pthread_mutex_t log_mutex;

@@ -75,7 +75,7 @@ static int open_feed(Pipeline *self) {
     self->opening = true;
     self->opener = pthread_self();
     PyThreadState *thread = PyEval_SaveThread();
-    const int rc = leat_pipeline_open(&self->feed, self->spec, &self->config, &err);
+    const int rc = leat_pipeline_open(&self->pipeline, self->spec, &self->config, &err);
     PyEval_RestoreThread(thread);
     self->opening = false;
     if (rc < 0) fail(self, &err);
@@ -131,11 +131,11 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static void close_feed(Pipeline *self) {
     if (self->closing) return;
     self->closing = true;
-    if (self->feed && self->owner == getpid()) {
-        leat_pipeline_cancel(self->feed);
+    if (self->pipeline && self->owner == getpid()) {
+        leat_pipeline_cancel(self->pipeline);
         PyThreadState *thread = PyEval_SaveThread();
         pthread_mutex_lock(&self->mutex);
-        leat_pipeline_close(&self->feed);
+        leat_pipeline_close(&self->pipeline);
         pthread_mutex_unlock(&self->mutex);
         PyEval_RestoreThread(thread);
     }
@@ -213,7 +213,7 @@ static bool enter(Pipeline *self, PyThreadState **thread) {
         if (PyErr_CheckSignals() < 0) return false;
         *thread = PyEval_SaveThread();
     }
-    if (self->feed && !self->closing) return true;
+    if (self->pipeline && !self->closing) return true;
     pthread_mutex_unlock(&self->mutex);
     PyEval_RestoreThread(*thread);
     fail_closed();
@@ -233,7 +233,7 @@ static int take(Pipeline *self, lease **held) {
     leat_batch batch;
     leat_error err;
     if (!enter(self, &thread)) return -1;
-    const int rc = leat_pipeline_next(self->feed, &batch, &err);
+    const int rc = leat_pipeline_next(self->pipeline, &batch, &err);
     const bool copy = rc == 0 && batch.n_left < LEFT_MIN;
     *held = rc == 0 ? lease_new(&batch, copy) : NULL;
     self->copies += copy && *held;
@@ -284,7 +284,7 @@ static PyObject *pipeline_sample(PyObject *object, PyObject *args) {
     leat_batch batch;
     leat_error err;
     if (!PyArg_ParseTuple(args, "KK", &epoch, &position) || !enter(self, &thread)) return NULL;
-    const int rc = leat_pipeline_sample(self->feed, epoch, position, &batch, &err);
+    const int rc = leat_pipeline_sample(self->pipeline, epoch, position, &batch, &err);
     lease *held = rc == 0 ? lease_new(&batch, true) : NULL;
     leave(self, thread);
     if (rc < 0) return fail(self, &err);
@@ -299,7 +299,7 @@ static PyObject *pipeline_state(PyObject *object, PyObject *ignored) {
     leat_error err;
     char text[1024];
     if (!enter(self, &thread)) return NULL;
-    const int rc = leat_pipeline_state(self->feed, text, sizeof text, &err);
+    const int rc = leat_pipeline_state(self->pipeline, text, sizeof text, &err);
     leave(self, thread);
     return rc < 0 ? fail(self, &err)
                   : PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
@@ -314,7 +314,7 @@ static PyObject *pipeline_restore(PyObject *object, PyObject *given) {
         Py_XDECREF(bytes);
         return NULL;
     }
-    const int rc = leat_pipeline_restore(self->feed, PyBytes_AsString(bytes), &err);
+    const int rc = leat_pipeline_restore(self->pipeline, PyBytes_AsString(bytes), &err);
     leave(self, thread);
     Py_DECREF(bytes);
     if (rc < 0) return fail(self, &err);
@@ -326,7 +326,7 @@ static PyObject *pipeline_restore(PyObject *object, PyObject *given) {
 /* They may be asked while another thread waits in next, but not while one closes. The interpreter's lock is held from this
  * question to the call of the engine: making an object may run a finaliser, which may let another thread close. */
 static bool is_open(const Pipeline *self) {
-    if (self->feed && !self->closing) return true;
+    if (self->pipeline && !self->closing) return true;
     fail_closed();
     return false;
 }
@@ -336,7 +336,7 @@ static PyObject *pipeline_stats(PyObject *object, PyObject *ignored) {
     const Pipeline *self = (Pipeline *)object;
     if (!is_open(self)) return NULL;
     leat_stats s;
-    leat_pipeline_stats(self->feed, &s);
+    leat_pipeline_stats(self->pipeline, &s);
     PyObject *stages = PyDict_New();
     for (int i = 1; stages && i < LEAT_STAGE_COUNT; i++) {
         PyObject *seconds = PyFloat_FromDouble(s.stage_s[i]);
@@ -365,7 +365,7 @@ static PyObject *pipeline_bad(PyObject *object, PyObject *ignored) {
     if (!is_open(self)) return NULL;
     PyObject *list = PyList_New(0);
     leat_bad bad;
-    for (uint64_t i = 0; list && !self->closing && leat_pipeline_bad(self->feed, i, &bad) == 0; i++) {
+    for (uint64_t i = 0; list && !self->closing && leat_pipeline_bad(self->pipeline, i, &bad) == 0; i++) {
         PyObject *item = Py_BuildValue("KKsss", (unsigned long long)bad.sample, (unsigned long long)bad.epoch,
                                        leat_stage_name(bad.stage), leat_error_name(bad.code), bad.message);
         if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
@@ -378,10 +378,10 @@ static PyObject *pipeline_plan(PyObject *object, PyObject *ignored) {
     (void)ignored;
     const Pipeline *self = (Pipeline *)object;
     if (!is_open(self)) return NULL;
-    const size_t n = leat_pipeline_plan(self->feed, NULL, 0);
+    const size_t n = leat_pipeline_plan(self->pipeline, NULL, 0);
     char *text = PyMem_Malloc(n + 1);
     if (!text) return PyErr_NoMemory();
-    leat_pipeline_plan(self->feed, text, n + 1);
+    leat_pipeline_plan(self->pipeline, text, n + 1);
     PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     PyMem_Free(text);
     return result;
@@ -392,7 +392,7 @@ static PyObject *pipeline_name(PyObject *object, PyObject *number) {
     char text[4300];
     const unsigned long long sample = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred() || !is_open(self)) return NULL;
-    leat_pipeline_name(self->feed, sample, text, sizeof text);
+    leat_pipeline_name(self->pipeline, sample, text, sizeof text);
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
@@ -402,7 +402,7 @@ static PyObject *pipeline_classes(PyObject *object, PyObject *ignored) {
     if (!is_open(self)) return NULL;
     PyObject *list = PyList_New(0);
     const char *name;
-    for (int i = 0; list && !self->closing && (name = leat_pipeline_class(self->feed, i)); i++) {
+    for (int i = 0; list && !self->closing && (name = leat_pipeline_class(self->pipeline, i)); i++) {
         PyObject *text = PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
         if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
         Py_XDECREF(text);
@@ -416,7 +416,7 @@ static PyObject *pipeline_fields(PyObject *object, PyObject *ignored) {
     const Pipeline *self = (Pipeline *)object;
     if (!is_open(self)) return NULL;
     leat_field field[64];
-    int n = leat_pipeline_fields(self->feed, field, 64);
+    int n = leat_pipeline_fields(self->pipeline, field, 64);
     if (n > 64) n = 64;
     PyObject *list = PyList_New(n);
     for (int i = 0; list && i < n; i++) {
@@ -436,8 +436,9 @@ static PyObject *pipeline_size(PyObject *object, PyObject *ignored) {
     (void)ignored;
     const Pipeline *self = (Pipeline *)object;
     if (!is_open(self)) return NULL;
-    return Py_BuildValue("LLi", (long long)leat_pipeline_length(self->feed),
-                         (long long)leat_pipeline_samples(self->feed), leat_pipeline_turns(self->feed));
+    return Py_BuildValue("LLi", (long long)leat_pipeline_length(self->pipeline),
+                         (long long)leat_pipeline_samples(self->pipeline),
+                         leat_pipeline_repeats(self->pipeline));
 }
 
 static PyObject *pipeline_messages(PyObject *object, PyObject *ignored) {

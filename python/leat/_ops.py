@@ -820,7 +820,7 @@ OPS: dict[str, Op] = {
             Arg("max_bad", "int", "", (), 0, 1000000000000000, True, "bad samples of an epoch after which it fails all the same; 0: any number"),
             Arg("seed", "int", "", (), 0, 0, True, "its own seed; without it the pipeline's"),
             Arg("fuse", "bool", "true", (), 0, 0, True, "off: every operation by itself, with the same results"),
-            Arg("checkpoints", "bool", "true", (), 0, 0, True, "off: where rows of a JPEG begin is not remembered for its next crop; same results"),
+            Arg("positions", "bool", "true", (), 0, 0, True, "off: where rows of a JPEG begin is not remembered for its next crop; same results"),
             Arg("accuracy", "word", "exact", ("exact", "fast"), 0, 0, True, "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"),
             Arg("read_ahead", "text", "auto", (), 0, 0, True, "threads that read what comes next; auto: when storage is slow; off: none"),
         )),

@@ -1791,7 +1791,7 @@ class Operations:
         max_bad: int | None = None,
         seed: int | None = None,
         fuse: bool | None = None,
-        checkpoints: bool | None = None,
+        positions: bool | None = None,
         accuracy: Literal["exact", "fast"] | None = None,
         read_ahead: Text | None = None,
     ) -> Self:
@@ -1801,7 +1801,7 @@ class Operations:
         max_bad: bad samples of an epoch after which it fails all the same; 0: any number
         seed: its own seed; without it the pipeline's
         fuse: off: every operation by itself, with the same results (default true)
-        checkpoints: off: where rows of a JPEG begin is not remembered for its next crop; same results
+        positions: off: where rows of a JPEG begin is not remembered for its next crop; same results
             (default true)
         accuracy: fast: libjpeg's fast IDCT, as TensorFlow decodes by default (default exact)
         read_ahead: threads that read what comes next; auto: when storage is slow; off: none (default

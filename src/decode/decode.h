@@ -48,32 +48,32 @@ const char *leat__codec_name(leat__codec codec);
 
 /* Notes on a JPEG that our own decoder decodes: where in its scan some MCUs begin. With them a region of the picture is
  * decoded without reading what lies above and beside it. They are a block of bytes with a hash over the block and the whole
- * file (jpeg_notes.h). A block that is damaged, cut off or made for another file is ignored, and pixels are the same with
- * notes and without. */
-typedef struct leat__decode_notes {
-    uint64_t key;     /* leat__notes_key of the file's bytes                                    */
+ * file (jpeg_positions.h). A block that is damaged, cut off or made for another file is ignored, and pixels are the same with
+ * positions and without. */
+typedef struct leat__decode_positions {
+    uint64_t key;     /* leat__jpeg_store_key of the file's bytes                                    */
     leat__buf *block; /* what is known, size 0 = nothing. When the picture ends, with what was found out */
     size_t bytes_max; /* of a block that says all; only the beginnings of rows if more would be more     */
     /* Set when the picture ends: */
-    bool changed;     /* notes were added to the block                                          */
+    bool changed;     /* positions were added to the block                                          */
     bool refused;     /* the block was damaged or made for another file                         */
-    size_t bytes_all; /* of a block that says all; 0: this picture has no use for notes         */
-} leat__decode_notes;
+    size_t bytes_all; /* of a block that says all; 0: this picture has no use for positions         */
+} leat__decode_positions;
 /* Two files with the same key are the same file. */
-uint64_t leat__notes_key(const uint8_t *bytes, size_t n);
+uint64_t leat__jpeg_store_key(const uint8_t *bytes, size_t n);
 
-typedef struct leat__decode_options { /* zeroed = defaults                                         */
-    int channels;                     /* 0 = as stored (1, 3 or 4), 1, 3, 4                        */
-    bool orient;                      /* apply the EXIF orientation; default off                   */
-    bool fast;                        /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
-    bool deep;                        /* rows of u16, two bytes a channel; default off             */
-    bool reference;                   /* JPEG: by libjpeg-turbo alone, to compare with; default off */
-    bool indices;                     /* one channel: a PNG's palette is left alone; default off   */
-    uint64_t pixels_max;              /* 0 = LEAT_DECODE_PIXELS_MAX                                */
-    int side_max;                     /* 0 = LEAT_DECODE_SIDE_MAX                                  */
-    int scans_max;                    /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */
-    size_t memory_max;                /* 0 = LEAT_DECODE_MEMORY_MAX; of the arena, for one picture */
-    leat__decode_notes *notes;        /* NULL = none; lives as long as the picture                 */
+typedef struct leat__decode_options {  /* zeroed = defaults                                         */
+    int channels;                      /* 0 = as stored (1, 3 or 4), 1, 3, 4                        */
+    bool orient;                       /* apply the EXIF orientation; default off                   */
+    bool fast;                         /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
+    bool deep;                         /* rows of u16, two bytes a channel; default off             */
+    bool reference;                    /* JPEG: by libjpeg-turbo alone, to compare with; default off */
+    bool indices;                      /* one channel: a PNG's palette is left alone; default off   */
+    uint64_t pixels_max;               /* 0 = LEAT_DECODE_PIXELS_MAX                                */
+    int side_max;                      /* 0 = LEAT_DECODE_SIDE_MAX                                  */
+    int scans_max;                     /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */
+    size_t memory_max;                 /* 0 = LEAT_DECODE_MEMORY_MAX; of the arena, for one picture */
+    leat__decode_positions *positions; /* NULL = none; lives as long as the picture                 */
 } leat__decode_options;
 
 typedef struct leat__picture_info {

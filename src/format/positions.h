@@ -8,13 +8,13 @@
  *
  * An entry keeps its place: a block that has grown is written over the older one. A damaged entry costs itself alone, since
  * the search for the next one goes on at the next multiple of 32. What a block says is for the decoder to judge
- * (decode/jpeg/jpeg_notes.h). */
+ * (decode/jpeg/jpeg_positions.h). */
 #ifndef LEAT_FORMAT_POSITIONS_H
 #define LEAT_FORMAT_POSITIONS_H
 
 #include "format/segment.h"
 
-#define LEAT_POSITIONS_CAP ((uint32_t)192 << 10) /* of a block: more than 16,384 notes take */
+#define LEAT_POSITIONS_CAP ((uint32_t)192 << 10) /* of a block: more than 16,384 positions take */
 
 typedef struct leat__positions_entry {
     uint64_t key;

@@ -65,13 +65,13 @@ static int undo_batch(leat__planner *planner, const leat__use *use, leat_error *
     if (plan->drop_remainder && length != LEAT_ENDLESS && rest > 0)
         LEAT_TRY(leat__plan_order_add(
             planner, (leat__order_verb){.kind = LEAT_ORDER_TAKE, .count = length - rest}, err));
-    if (plan->turns != 1)
+    if (plan->repeats != 1)
         LEAT_TRY(leat__plan_order_add(
             planner,
             (leat__order_verb){.kind = LEAT_ORDER_REPEAT,
-                               .count = plan->turns < 0 ? LEAT_ENDLESS : (uint64_t)plan->turns},
+                               .count = plan->repeats < 0 ? LEAT_ENDLESS : (uint64_t)plan->repeats},
             err));
-    plan->turns = 1;
+    plan->repeats = 1;
     return 0;
 }
 

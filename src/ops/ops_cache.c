@@ -59,7 +59,7 @@ static int plan_cache(leat__planner *planner, const leat__use *use, leat_error *
                                "what %s draws would stay the same in every epoch: write cache before it, or "
                                "cache freeze=true if that is what you want",
                                drawn);
-    LEAT_TRY(leat__follow_keep(planner, use, err));
+    LEAT_TRY(leat__coords_keep(planner, use, err));
     *caching = (leat__caching){.wanted = true,
                                .freeze = freeze && drawn,
                                .step = plan->n_steps,
@@ -82,7 +82,7 @@ static int plan_cache(leat__planner *planner, const leat__use *use, leat_error *
         snprintf(caching->name[caching->n_fields], sizeof caching->name[0], "%s", info->name);
         caching->n_fields++;
     }
-    return leat__follow_resume(planner, use, err);
+    return leat__coords_resume(planner, use, err);
 }
 
 /* ------------------------------------------------------------------------------------------- finish */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several data sets combined to one; joint.h says how. */
+/* Several data sets combined to one; combination.h says how. */
 #include <stdio.h>
 
 #include "ops/ops_shared.h"
-#include "plan/joint.h"
+#include "plan/combination.h"
 
 /* Choices are drawn in blocks of about so many: proportions are exact in each, and neighbours look independent. */
 enum { DRAWN_BLOCK = 4096 };
 
 /* --------------------------------------------------------------------------------- one after the other */
 
-static int concatenate(leat__joint *c, leat_error *err) {
+static int concatenate(leat__combination *c, leat_error *err) {
     bool plain = true;
     for (int k = 0; k < c->n; k++) {
         plain = plain && c->order[k]->n_verbs == 0;
@@ -18,35 +18,35 @@ static int concatenate(leat__joint *c, leat_error *err) {
             return leat__plan_fail(
                 c->use, err, LEAT_ERR_SYNTAX,
                 "'%.100s' has no end, so what follows it never comes: give repeat a number",
-                c->inner[k].text);
+                c->subtext[k].text);
     }
-    if (c->streams) return leat__joint_stream(c, LEAT_BRANCH_CONCAT, NULL, false, err);
-    if (!plain) LEAT_TRY(leat__joint_order(c, LEAT_BRANCH_CONCAT, NULL, err));
-    return leat__joint_finish(c, 0, err);
+    if (c->streams) return leat__combination_stream(c, LEAT_BRANCH_CONCAT, NULL, false, err);
+    if (!plain) LEAT_TRY(leat__combination_order(c, LEAT_BRANCH_CONCAT, NULL, err));
+    return leat__combination_finish(c, 0, err);
 }
 
 static int plan_concatenate(leat__planner *planner, const leat__use *use, leat_error *err) {
-    leat__joint c;
-    int rc = leat__joint_begin(&c, planner, use, false, err);
+    leat__combination c;
+    int rc = leat__combination_begin(&c, planner, use, false, err);
     if (rc == 0) rc = concatenate(&c, err);
-    leat__joint_end(&c);
+    leat__combination_end(&c);
     return rc;
 }
 
 /* ----------------------------------------------------------------------------------------------- mixed */
 
-static int mix(leat__joint *c, leat__blend_options options, leat_error *err) {
+static int mix(leat__combination *c, leat__blend_options options, leat_error *err) {
     leat__blend *blend;
     options.n = c->n;
     options.length = c->length;
     options.stop = leat__use_arg(c->use, "stop_on_empty")->i != 0;
     LEAT_TRY(leat__blend_new(&blend, &options, err));
-    if (c->streams) return leat__joint_stream(c, LEAT_BRANCH_BLEND, blend, false, err);
-    LEAT_TRY(leat__joint_order(c, LEAT_BRANCH_BLEND, blend, err));
-    return leat__joint_finish(c, 0, err);
+    if (c->streams) return leat__combination_stream(c, LEAT_BRANCH_BLEND, blend, false, err);
+    LEAT_TRY(leat__combination_order(c, LEAT_BRANCH_BLEND, blend, err));
+    return leat__combination_finish(c, 0, err);
 }
 
-static int sample_from(leat__joint *c, leat_error *err) {
+static int sample_from(leat__combination *c, leat_error *err) {
     const char *text = leat__use_arg(c->use, "weights")->text, *at = text;
     double weight[LEAT_BLEND_MAX], x, sum = 0;
     uint64_t quota[LEAT_BLEND_MAX], block = 0;
@@ -84,14 +84,14 @@ static int sample_from(leat__joint *c, leat_error *err) {
 }
 
 static int plan_sample_from(leat__planner *planner, const leat__use *use, leat_error *err) {
-    leat__joint c;
-    int rc = leat__joint_begin(&c, planner, use, false, err);
+    leat__combination c;
+    int rc = leat__combination_begin(&c, planner, use, false, err);
     if (rc == 0) rc = sample_from(&c, err);
-    leat__joint_end(&c);
+    leat__combination_end(&c);
     return rc;
 }
 
-static int read_pattern(const leat__joint *c, uint16_t *pattern, uint64_t *quota, uint32_t *n,
+static int read_pattern(const leat__combination *c, uint16_t *pattern, uint64_t *quota, uint32_t *n,
                         leat_error *err) {
     const char *at = leat__use_arg(c->use, "pattern")->text;
     char part[64] = "";
@@ -112,7 +112,7 @@ static int read_pattern(const leat__joint *c, uint16_t *pattern, uint64_t *quota
                            c->n - 1, part);
 }
 
-static int choose_from(leat__joint *c, leat_error *err) {
+static int choose_from(leat__combination *c, leat_error *err) {
     uint64_t quota[LEAT_BLEND_MAX] = {0};
     uint32_t n;
     uint16_t *pattern = leat__alloc(LEAT_MEM_PLAN, LEAT_BLEND_BLOCK_MAX * sizeof *pattern);
@@ -124,16 +124,16 @@ static int choose_from(leat__joint *c, leat_error *err) {
 }
 
 static int plan_choose_from(leat__planner *planner, const leat__use *use, leat_error *err) {
-    leat__joint c;
-    int rc = leat__joint_begin(&c, planner, use, false, err);
+    leat__combination c;
+    int rc = leat__combination_begin(&c, planner, use, false, err);
     if (rc == 0) rc = choose_from(&c, err);
-    leat__joint_end(&c);
+    leat__combination_end(&c);
     return rc;
 }
 
 /* ---------------------------------------------------------------------------------------- side by side */
 
-static int pair_lengths(const leat__joint *c, uint64_t *shortest, leat_error *err) {
+static int pair_lengths(const leat__combination *c, uint64_t *shortest, leat_error *err) {
     int least = 0;
     for (int k = 1; k < c->n; k++)
         if (c->length[k] < c->length[least]) least = k;
@@ -147,13 +147,13 @@ static int pair_lengths(const leat__joint *c, uint64_t *shortest, leat_error *er
             "'%.100s' has %s and '%.100s' has %" PRIu64
             " samples: what belongs together must be equally long; stop=shortest leaves out "
             "the rest",
-            c->inner[k].text, has, c->inner[least].text, *shortest);
+            c->subtext[k].text, has, c->subtext[least].text, *shortest);
     }
     return 0;
 }
 
 /* Which sample of text k every pair has, if that is not simply its own number. */
-static int list_pairs(leat__joint *c, int k, uint64_t n, leat_error *err) {
+static int list_pairs(leat__combination *c, int k, uint64_t n, leat_error *err) {
     leat__order *order = c->order[k];
     if (order->n_verbs == 0) return 0;
     uint32_t *pick = c->part[k].pick = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(n, (uint64_t)1) * sizeof *pick);
@@ -165,37 +165,37 @@ static int list_pairs(leat__joint *c, int k, uint64_t n, leat_error *err) {
 
 /* Pairs that are the same in every epoch are numbered one after the other. If a text is shuffled by itself, any two
  * samples may meet, and a pair has a number among all that there could be. */
-static int zip(leat__joint *c, leat_error *err) {
+static int zip(leat__combination *c, leat_error *err) {
     uint64_t n;
     bool fixed = true, plain = true;
     if (c->streams)
-        return leat__joint_stream(c, LEAT_BRANCH_ZIP, NULL, leat__use_arg(c->use, "stop")->i == 0, err);
+        return leat__combination_stream(c, LEAT_BRANCH_ZIP, NULL, leat__use_arg(c->use, "stop")->i == 0, err);
     LEAT_TRY(pair_lengths(c, &n, err));
     for (int k = 0; k < c->n; k++) {
         for (int i = 0; i < c->order[k]->n_verbs; i++)
             fixed = fixed && leat__order_fixed(&c->order[k]->verb[i]);
-        plain = plain && (c->order[k]->n_verbs == 0 || c->inner[k].plan.source->n_samples <= UINT32_MAX);
+        plain = plain && (c->order[k]->n_verbs == 0 || c->subtext[k].plan.source->n_samples <= UINT32_MAX);
     }
     if (fixed && plain && n <= UINT32_MAX) {
         for (int k = 0; k < c->n; k++) LEAT_TRY(list_pairs(c, k, n, err));
-        return leat__joint_finish(c, n, err);
+        return leat__combination_finish(c, n, err);
     }
     uint64_t all = 1;
     for (int k = 0; k < c->n; k++) {
         c->part[k].stride = c->first[k] = all;
-        if (__builtin_mul_overflow(all, c->inner[k].plan.source->n_samples, &all) || all > UINT64_MAX / 4)
+        if (__builtin_mul_overflow(all, c->subtext[k].plan.source->n_samples, &all) || all > UINT64_MAX / 4)
             return leat__plan_fail(c->use, err, LEAT_ERR_LIMIT,
                                    "there are too many pairs to number them: write shuffle behind zip");
     }
-    LEAT_TRY(leat__joint_order(c, LEAT_BRANCH_ZIP, NULL, err));
-    return leat__joint_finish(c, all, err);
+    LEAT_TRY(leat__combination_order(c, LEAT_BRANCH_ZIP, NULL, err));
+    return leat__combination_finish(c, all, err);
 }
 
 static int plan_zip(leat__planner *planner, const leat__use *use, leat_error *err) {
-    leat__joint c;
-    int rc = leat__joint_begin(&c, planner, use, true, err);
+    leat__combination c;
+    int rc = leat__combination_begin(&c, planner, use, true, err);
     if (rc == 0) rc = zip(&c, err);
-    leat__joint_end(&c);
+    leat__combination_end(&c);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What belongs to a picture and moves with it. From the operation on that declares it, a mask gets every part that moves
- * pixels of its picture, with the same draws (plan_image.c); boxes and keypoints are taken along its way (follow.h). */
+ * pixels of its picture, with the same draws (plan_image.c); boxes and keypoints are taken along its way (coordinates.h). */
 #include <stdio.h>
 
 #include "ops/ops_shared.h"
@@ -63,7 +63,7 @@ static int64_t count_of(const leat_field *info) {
 }
 
 /* The field itself: numbers, so many for each of what it holds. */
-static int find_values(leat__planner *planner, const leat__use *use, int each, leat__follower *f,
+static int find_values(leat__planner *planner, const leat__use *use, int each, leat__coords_field *f,
                        leat_error *err) {
     LEAT_TRY(leat__plan_field_find(planner, use, "field", &f->value, err));
     const leat_field *info = &planner->field[f->value].info;
@@ -76,8 +76,8 @@ static int find_values(leat__planner *planner, const leat__use *use, int each, l
         return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
                                "field %s must have %d numbers for each, as (..., %d) or one after the other",
                                info->name, each, each);
-    for (int i = 0; i < planner->n_followers; i++)
-        if (planner->follower[i].value == f->value)
+    for (int i = 0; i < planner->n_coords; i++)
+        if (planner->coords[i].value == f->value)
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s follows a picture already",
                                    info->name);
     f->plan.removes = is_open(planner, info);
@@ -92,7 +92,7 @@ static int find_values(leat__planner *planner, const leat__use *use, int each, l
 }
 
 /* Fields of which values are taken out together with what is lost, separated by commas. */
-static int find_labels(leat__planner *planner, const leat__use *use, leat__follower *f, leat_error *err) {
+static int find_labels(leat__planner *planner, const leat__use *use, leat__coords_field *f, leat_error *err) {
     const char *text = leat__use_arg(use, "labels")->text;
     while (*text) {
         char name[sizeof planner->field[0].info.name];
@@ -107,9 +107,9 @@ static int find_labels(leat__planner *planner, const leat__use *use, leat__follo
                 use, err, LEAT_ERR_SHAPE,
                 "field %s has a fixed number of values, but %s loses some: parse both with [*]", name,
                 f->plan.name);
-        if (f->plan.n_labels == LEAT_FOLLOW_LABELS)
+        if (f->plan.n_labels == LEAT_COORDS_LABELS)
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "labels: more than %d fields",
-                                   LEAT_FOLLOW_LABELS);
+                                   LEAT_COORDS_LABELS);
         f->label[f->plan.n_labels] = at;
         f->plan.label_name[f->plan.n_labels] = leat__plan_keep(planner, name, strlen(name) + 1, err);
         if (!f->plan.label_name[f->plan.n_labels++]) return LEAT_ERR_MEMORY;
@@ -119,34 +119,34 @@ static int find_labels(leat__planner *planner, const leat__use *use, leat__follo
 }
 
 static int plan_boxes(leat__planner *planner, const leat__use *use, leat_error *err) {
-    leat__follower f = {.plan = {.format = (leat__follow_format)leat__use_arg(use, "format")->i,
-                                 .normalized = leat__use_arg(use, "normalized")->i != 0,
-                                 .min_area = leat__use_arg(use, "min_area")->x,
-                                 .min_visible = leat__use_arg(use, "min_visible")->x}};
+    leat__coords_field f = {.plan = {.format = (leat__coords_format)leat__use_arg(use, "format")->i,
+                                     .normalized = leat__use_arg(use, "normalized")->i != 0,
+                                     .min_area = leat__use_arg(use, "min_area")->x,
+                                     .min_visible = leat__use_arg(use, "min_visible")->x}};
     LEAT_TRY(find_values(planner, use, 4, &f, err));
     LEAT_TRY(find_labels(planner, use, &f, err));
-    return leat__follow_begin(planner, use, &f, err);
+    return leat__coords_begin(planner, use, &f, err);
 }
 
 enum { OUTSIDE_KEEP, OUTSIDE_ZERO, OUTSIDE_REMOVE };
 
 static int plan_keypoints(leat__planner *planner, const leat__use *use, leat_error *err) {
     const int64_t format = leat__use_arg(use, "format")->i, outside = leat__use_arg(use, "outside")->i;
-    leat__follower f = {.plan = {.format = (leat__follow_format)(LEAT_FOLLOW_XY + format),
-                                 .normalized = leat__use_arg(use, "normalized")->i != 0,
-                                 .centred = leat__use_arg(use, "origin")->i == 1,
-                                 .zeroes = outside == OUTSIDE_ZERO}};
+    leat__coords_field f = {.plan = {.format = (leat__coords_format)(LEAT_COORDS_XY + format),
+                                     .normalized = leat__use_arg(use, "normalized")->i != 0,
+                                     .centred = leat__use_arg(use, "origin")->i == 1,
+                                     .zeroes = outside == OUTSIDE_ZERO}};
     if (f.plan.normalized && f.plan.centred)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "what is relative to the size begins at the corner: leave origin out");
-    LEAT_TRY(find_values(planner, use, f.plan.format == LEAT_FOLLOW_XYV ? 3 : 2, &f, err));
+    LEAT_TRY(find_values(planner, use, f.plan.format == LEAT_COORDS_XYV ? 3 : 2, &f, err));
     if (outside == OUTSIDE_REMOVE && !f.plan.removes)
         return leat__plan_fail(
             use, err, LEAT_ERR_SHAPE,
             "field %s has a fixed number of values: parse it with [*], or write outside=zero", f.plan.name);
     f.plan.removes = outside == OUTSIDE_REMOVE;
     LEAT_TRY(find_labels(planner, use, &f, err));
-    return leat__follow_begin(planner, use, &f, err);
+    return leat__coords_begin(planner, use, &f, err);
 }
 
 /* ------------------------------------------------------------------------------------------- the table */

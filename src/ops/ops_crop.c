@@ -212,7 +212,7 @@ static double width_for(double height, float ratio) {
 
 typedef struct objects { /* boxes of which one must be covered */
     int value;
-    const leat__follow_plan *plan;
+    const leat__coords_plan *plan;
 } objects;
 
 /* Whether the part has enough of an object; without objects the whole picture is one. Their corners are cut to whole
@@ -226,7 +226,7 @@ static bool covers(const leat__image_op *op, const leat__drawing *d, const leat_
         return (float)((double)box->width * box->height) / (float)((double)d->width * d->height) >= least;
     for (size_t i = 0; i < n; i++) {
         double b[4];
-        leat__follow_read_box(all->plan, value, i, d->height, d->width, b);
+        leat__coords_read_box(all->plan, value, i, d->height, d->width, b);
         for (int k = 0; k < 4; k++)
             b[k] = (double)(int)(b[k] > 0 ? LEAT_MIN(b[k], (double)(k % 2 ? d->height : d->width)) : 0);
         const double area = (b[2] - b[0]) * (b[3] - b[1]);
@@ -305,7 +305,7 @@ static int plan_distorted(leat__planner *planner, const leat__use *use, leat_err
     if (leat__use_arg(use, "box_field")->given) {
         objects all;
         LEAT_TRY(leat__plan_field_find(planner, use, "box_field", &all.value, err));
-        LEAT_TRY(leat__follow_need(planner, use, at, all.value, &all.plan, err));
+        LEAT_TRY(leat__coords_need(planner, use, at, all.value, &all.plan, err));
         crop.op.more = leat__plan_keep(planner, &all, sizeof all, err);
         if (!crop.op.more) return LEAT_ERR_MEMORY;
     }

@@ -316,7 +316,7 @@ static int plan_map(leat__planner *planner, const leat__use *use, leat_error *er
     if (!map) return leat__fail_memory(err, sizeof *map, "a map");
     *map = (leat__map_plan){0};
     LEAT_TRY(leat__called_find(planner, use, true, &map->called, err));
-    LEAT_TRY(leat__follow_settle(planner, use, -1, err)); /* the function sees all fields */
+    LEAT_TRY(leat__coords_settle(planner, use, -1, err)); /* the function sees all fields */
     LEAT_TRY(leat__inputs_list(planner, false, &map->inputs, err));
     for (int i = 0; i < planner->n_fields; i++)
         leat__plan_close_pass(planner, i); /* it sees what is there now */

@@ -21,7 +21,7 @@ static int plan_options(leat__planner *planner, const leat__use *use, leat_error
     if (leat__use_arg(use, "seed")->given) plan->seed = (uint64_t)leat__use_arg(use, "seed")->i;
     if (leat__use_arg(use, "max_bad")->given) plan->max_bad = leat__use_arg(use, "max_bad")->i;
     plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
-    plan->checkpoints &= leat__use_arg(use, "checkpoints")->i != 0;
+    plan->positions &= leat__use_arg(use, "positions")->i != 0;
     planner->fast |= leat__use_arg(use, "accuracy")->i != 0;
     return read_read_ahead(plan, use, err);
 }
@@ -52,7 +52,8 @@ const leat__op leat__ops_options[] = {
               .fallback = "true",
               .named = true,
               .help = "off: every operation by itself, with the same results"},
-             {.name = "checkpoints",
+             {.name = "positions",
+              .was = "checkpoints",
               .kind = LEAT_ARG_BOOL,
               .fallback = "true",
               .named = true,

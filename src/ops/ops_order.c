@@ -92,7 +92,7 @@ static uint64_t samples_of(const leat__planner *planner, int64_t count) {
 
 /* Repeating after batch means more epochs, and what follows it would have to count across them. */
 static int before_turns(const leat__planner *planner, const leat__use *use, leat_error *err) {
-    if (planner->plan->turns == 1) return 0;
+    if (planner->plan->repeats == 1) return 0;
     return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                            "after batch it holds for each epoch: write it before repeat");
 }
@@ -141,8 +141,8 @@ static int plan_repeat(leat__planner *planner, const leat__use *use, leat_error 
                                                        .count = count < 0 ? LEAT_ENDLESS : (uint64_t)count},
                                     err);
     /* After batch an epoch ends with its own last batch: repeating is having more epochs. */
-    if (count < 0 || plan->turns < 0) plan->turns = -1;
-    else if (count > INT32_MAX || __builtin_mul_overflow(plan->turns, (int)count, &plan->turns))
+    if (count < 0 || plan->repeats < 0) plan->repeats = -1;
+    else if (count > INT32_MAX || __builtin_mul_overflow(plan->repeats, (int)count, &plan->repeats))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "%" PRId64 " turns are too many; -1 is without end", count);
     return 0;

@@ -27,6 +27,7 @@ typedef struct leat__arg {
     const char *fallback; /* text of the default; NULL = must be given           */
     const char *words;    /* LEAT_ARG_WORD: "raise|skip|replace"                 */
     double min, max;      /* both 0 = any                                        */
+    const char *was;      /* the name it had before: an error that says the new one      */
     bool named;           /* only as name=value                                  */
     bool pairs;           /* LEAT_ARG_TEXTS: name=value with an unknown name is one of them */
     const char *help;

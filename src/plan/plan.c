@@ -45,7 +45,7 @@ int leat__plan_field_find(leat__planner *planner, const leat__use *use, const ch
     *out = leat__plan_live(planner, name);
     if (*out >= 0) {
         if (planner->field[*out].device) LEAT_TRY(leat__device_check(planner, use, *out, err));
-        return leat__follow_settle(planner, use, *out, err);
+        return leat__coords_settle(planner, use, *out, err);
     }
     char all[300] = "";
     const char *known;
@@ -284,7 +284,7 @@ static int read_options(leat__planner *planner, leat_error *err) {
     plan->max_bad = planner->config->max_bad;
     plan->seed = planner->config->seed;
     plan->on_error = planner->config->on_error;
-    plan->fuse = plan->checkpoints = true;
+    plan->fuse = plan->positions = true;
     plan->read_ahead = -1;
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
@@ -393,24 +393,24 @@ static int open_notes(leat__planner *planner, leat_error *err) {
     bool wanted = false;
     for (int i = 0; i < plan->n_steps; i++) {
         const leat__step *step = &plan->step[i];
-        if (step->kind == LEAT_STEP_PASS) wanted |= leat__pass_notes(step->as.pass);
+        if (step->kind == LEAT_STEP_PASS) wanted |= leat__pass_uses_positions(step->as.pass);
     }
-    if (!wanted || !plan->checkpoints) return 0;
-    const leat__notes_options options = {.bytes_max = plan->budget / LEAT_NOTES_SHARE,
-                                         .n_files = plan->source->n_samples,
-                                         .home = plan->source->home,
-                                         .open = &planner->open,
-                                         .cache_bytes_max = planner->cache_bytes_max,
-                                         .log = planner->config->log,
-                                         .user = planner->config->user};
-    return leat__notes_open(&plan->notes, &options, err);
+    if (!wanted || !plan->positions) return 0;
+    const leat__jpeg_store_options options = {.bytes_max = plan->budget / LEAT_JPEG_STORE_SHARE,
+                                              .n_files = plan->source->n_samples,
+                                              .home = plan->source->home,
+                                              .open = &planner->open,
+                                              .cache_bytes_max = planner->cache_bytes_max,
+                                              .log = planner->config->log,
+                                              .user = planner->config->user};
+    return leat__jpeg_store_open(&plan->jpeg_store, &options, err);
 }
 
 static int build(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(read_options(planner, err));
     LEAT_TRY(run_operations(planner, err));
-    LEAT_TRY(leat__follow_settle(planner, &planner->spec->use[planner->spec->n_uses - 1], -1, err));
+    LEAT_TRY(leat__coords_settle(planner, &planner->spec->use[planner->spec->n_uses - 1], -1, err));
     LEAT_TRY(leat__device_settle(planner, err));
     leat__bucket_resolve(planner);
     LEAT_TRY(choose_outputs(planner, err));
@@ -449,7 +449,7 @@ static int open_cache_dir(leat__planner *planner, leat_error *err) {
 }
 
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
-    *plan = (leat__plan){.batch = 1, .world = 1, .local = 1, .turns = 1, .memory.kind = LEAT_MEM_PLAN};
+    *plan = (leat__plan){.batch = 1, .world = 1, .local = 1, .repeats = 1, .memory.kind = LEAT_MEM_PLAN};
     leat__planner planner = {
         .plan = plan,
         .spec = spec,
@@ -475,7 +475,7 @@ void leat__plan_free(leat__plan *plan) {
         for (int k = 0; plan->step[i].kind == LEAT_STEP_PARSE && k < plan->step[i].as.parse.n; k++)
             leat__buf_free(&plan->step[i].as.parse.feature[k].fallback);
     leat__cache_close(&plan->cache);
-    leat__notes_close(&plan->notes);
+    leat__jpeg_store_close(&plan->jpeg_store);
     leat__sets_close(&plan->sets);
     leat__source_free(&plan->source);
     if (plan->serial) leat__mutex_destroy(plan->serial);

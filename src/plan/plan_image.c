@@ -228,7 +228,7 @@ static int add_to_all(leat__planner *planner, const leat__use *use, int at, cons
         if (field->masks >> i & 1 && planner->live[i]) rc = moving->add(planner, use, i, moving->part, err);
     planner->several = several;
     planner->again = again;
-    return rc < 0 ? rc : leat__follow_count(planner, use, at, moving->n_moves, err);
+    return rc < 0 ? rc : leat__coords_count(planner, use, at, moving->n_moves, err);
 }
 
 leat__resample leat__plan_nearest(leat__resample resample, int dtype) {

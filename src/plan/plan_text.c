@@ -254,14 +254,14 @@ static void print_decoder(printer *p, const leat__plan *plan) {
         print(p, "            of %d JPEGs looked at, %d are ordinary%s%s%s\n", found.n_jpeg, found.n_own,
               found.detour ? "; others are not: " : "", found.detour ? found.detour : "",
               found.detour ? " (see leat info)" : "");
-    if (!plan->notes) {
-        print(p, "            no checkpoints: %s\n",
-              plan->checkpoints ? "pictures are decoded whole" : "they are switched off");
+    if (!plan->jpeg_store) {
+        print(p, "            no positions: %s\n",
+              plan->positions ? "pictures are decoded whole" : "they are switched off");
         return;
     }
-    const leat__notes_facts facts = leat__notes_facts_of(plan->notes);
+    const leat__jpeg_store_facts facts = leat__jpeg_store_facts_of(plan->jpeg_store);
     print(p,
-          "            checkpoints of %" PRIu64
+          "            positions of %" PRIu64
           " files are there; those of others are noted as they are read\n",
           facts.n_loaded);
     print(p, "            %s, %.1f MB at most\n",
@@ -318,11 +318,11 @@ static void print_steps(printer *p, const leat__plan *plan) {
             print(p, "how a picture has moved%s\n",
                   step->as.kept.resumes ? ", taken up again" : ", to be kept");
             break;
-        case LEAT_STEP_FOLLOW:
+        case LEAT_STEP_COORDINATES:
             print(p, "%s %s\n",
-                  step->as.follow.part ? step->as.follow.plan->label_name[step->as.follow.part - 1]
-                                       : step->as.follow.plan->name,
-                  step->as.follow.part ? "of what is left" : "along the way of its picture");
+                  step->as.coords.part ? step->as.coords.plan->label_name[step->as.coords.part - 1]
+                                       : step->as.coords.plan->name,
+                  step->as.coords.part ? "of what is left" : "along the way of its picture");
             break;
         case LEAT_STEP_PICTURE:
             print(p, "%s, from one picture in memory to another\n", step->as.picture->op.name);

@@ -48,8 +48,8 @@ struct leat__planner {
         uint32_t op;
         int part;
     } meeting[LEAT_MEETINGS_MAX]; /* (plan->n_meetings) which part of which operation  */
-    int n_followers;
-    leat__follower follower[LEAT_FOLLOWERS_MAX];
+    int n_coords;
+    leat__coords_field coords[LEAT_COORDS_MAX];
 };
 
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err);
@@ -84,21 +84,21 @@ int leat__plan_guard(leat__guard *out, leat_error *err);
 uint64_t leat__plan_seed(const leat__planner *planner, const leat__use *use);
 int leat__plan_order_add(leat__planner *planner, leat__order_verb verb, leat_error *err);
 
-/* plan_follow.c: boxes and keypoints that move with a picture (sample/follow.h). */
+/* plan_coordinates.c: boxes and keypoints that move with a picture (sample/coordinates.h). */
 /* From here on `value` follows the picture `leader`. */
-int leat__follow_begin(leat__planner *planner, const leat__use *use, const leat__follower *follower,
+int leat__coords_begin(leat__planner *planner, const leat__use *use, const leat__coords_field *follower,
                        leat_error *err);
 /* The picture has n moves more, if anything follows it. */
-int leat__follow_count(leat__planner *planner, const leat__use *use, int picture, int n, leat_error *err);
+int leat__coords_count(leat__planner *planner, const leat__use *use, int picture, int n, leat_error *err);
 /* An operation uses the values of a field at this point of the text: applies the moves of its picture so far to it.
  * field -1: to all fields that follow a picture. */
-int leat__follow_settle(leat__planner *planner, const leat__use *use, int field, leat_error *err);
+int leat__coords_settle(leat__planner *planner, const leat__use *use, int field, leat_error *err);
 /* The next operation on the picture needs the boxes in that field as they are at this point: *out says how to read them. */
-int leat__follow_need(leat__planner *planner, const leat__use *use, int picture, int field,
-                      const leat__follow_plan **out, leat_error *err);
+int leat__coords_need(leat__planner *planner, const leat__use *use, int picture, int field,
+                      const leat__coords_plan **out, leat_error *err);
 /* A cache: trails are kept as fields of their own, and taken up again behind it. */
-int leat__follow_keep(leat__planner *planner, const leat__use *use, leat_error *err);
-int leat__follow_resume(leat__planner *planner, const leat__use *use, leat_error *err);
+int leat__coords_keep(leat__planner *planner, const leat__use *use, leat_error *err);
+int leat__coords_resume(leat__planner *planner, const leat__use *use, leat_error *err);
 
 /* In ops_cache.c: gives the cache its share of the budget and opens it, when everything else is planned. */
 int leat__plan_open_cache(leat__planner *planner, leat_error *err);

@@ -221,6 +221,10 @@ static int place_named(lexer *lex, leat__use *use, const token *t) {
         ((char *)t->value)[-1] = '='; /* as it was written */
         return set_value(lex, use, i, &pair);
     }
+    for (const leat__arg *arg = op->arg; arg < op->arg + LEAT_ARGS_MAX && arg->name; arg++)
+        if (arg->was && strcmp(arg->was, t->key) == 0)
+            return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s: the argument '%s' is called '%s' now",
+                           op->name, t->key, arg->name);
     const char *near = leat__nearest(t->key, arg_name, op);
     if (near)
         return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s'; did you mean '%s'?",

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "run/ahead.h"
+#include "run/read_ahead.h"
 #include "run/ring.h"
 #include "run/tune.h"
 
@@ -14,7 +14,7 @@
 #define LEAT_READING_MAX 64
 
 typedef struct leat__worker {
-    struct leat_pipeline *feed;
+    struct leat_pipeline *pipeline;
     int number;
     pthread_t thread;
     leat__tools tools;
@@ -34,7 +34,7 @@ typedef struct leat__worker {
 typedef struct leat__task { /* a run of places in one slot */
     leat__slot *slot;
     int first, n;
-    bool ahead; /* its samples may have been read ahead */
+    bool read_ahead; /* its samples may have been read ahead */
 } leat__task;
 
 struct leat_pipeline {
@@ -43,7 +43,7 @@ struct leat_pipeline {
     leat__plan plan;
     leat__ring *ring;                   /* its mutex guards what follows                     */
     leat__stream *stream;               /* NULL for indexed sources                          */
-    leat__ahead *ahead;                 /* NULL: workers read for themselves                 */
+    leat__read_ahead *read_ahead;       /* NULL: workers read for themselves                 */
     leat__mutex large;                  /* the token for large pictures                      */
     pthread_t reader[LEAT_READING_MAX]; /* those that read ahead                             */
     int n_readers;
@@ -82,48 +82,48 @@ struct leat_pipeline {
 
 /* Takes the next task and runs it: true, or false when there is none now. With the mutex held, which is released
  * while working. */
-bool leat__sched_step(leat_pipeline *feed, leat__worker *worker);
+bool leat__sched_step(leat_pipeline *pipeline, leat__worker *worker);
 /* Runs a task: reads, transforms and stores its samples, and mixes its groups. Without the mutex. */
-void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task);
+void leat__sched_run_task(leat_pipeline *pipeline, leat__worker *worker, const leat__task *task);
 /* Samples, on all ranks together, of the batch that begins there, and their bucket. Not for streams; with the mutex held. */
-uint64_t leat__sched_batch(leat_pipeline *feed, leat__cursor at, int *bucket);
+uint64_t leat__sched_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket);
 /* Where the batch behind one of n samples on all ranks begins, as far as is known. */
-leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint64_t n);
+leat__cursor leat__sched_behind(const leat_pipeline *pipeline, leat__cursor at, uint64_t n);
 /* Whether every batch of every epoch has been opened. With the mutex held. */
-bool leat__sched_finished(const leat_pipeline *feed);
+bool leat__sched_finished(const leat_pipeline *pipeline);
 /* The high-water mark of buffers rose: idle threads adopt it now, others at their next task. With the mutex held. */
-void leat__sched_mark_rose(leat_pipeline *feed);
+void leat__sched_mark_rose(leat_pipeline *pipeline);
 /* Whether no thread works and all have adopted the mark: from here on, samples that were met before allocate nothing.
  * With the mutex held. */
-bool leat__sched_settled(const leat_pipeline *feed);
-int leat__sched_start(leat_pipeline *feed, leat_error *err);
+bool leat__sched_settled(const leat_pipeline *pipeline);
+int leat__sched_start(leat_pipeline *pipeline, leat_error *err);
 /* Stops and joins all threads; false if one does not come back (a stuck disk) within ten seconds. */
-bool leat__sched_stop(leat_pipeline *feed);
+bool leat__sched_stop(leat_pipeline *pipeline);
 /* Empties the ring of what is not leased and goes on from the cursor. With the mutex held. */
-void leat__sched_move(leat_pipeline *feed, leat__cursor cursor, const leat__mark *mark);
+void leat__sched_move(leat_pipeline *pipeline, leat__cursor cursor, const leat__mark *mark);
 
 /* The mutex, unless this is a forked child: there a worker may have held it for ever, and nothing moves any more, so
  * that looking without it is safe. Whether it was locked. */
-bool leat__pipeline_lock(const leat_pipeline *feed);
-void leat__pipeline_unlock(const leat_pipeline *feed, bool locked);
+bool leat__pipeline_lock(const leat_pipeline *pipeline);
+void leat__pipeline_unlock(const leat_pipeline *pipeline, bool locked);
 int leat__pipeline_fail_forked(leat_error *err);
 
 /* pipeline.c: what leat.h promises, arguments checked */
 int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
                         leat_error *err);
-int leat__pipeline_next(leat_pipeline *feed, leat_batch *batch, leat_error *err);
+int leat__pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *err);
 /* single.c: one sample by itself */
-int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+int leat__pipeline_sample(leat_pipeline *pipeline, uint64_t epoch, uint64_t position, leat_batch *batch,
                           leat_error *err);
-void leat__single_free(leat_pipeline *feed);
-void leat__pipeline_stats(leat_pipeline *feed, leat_stats *out);
-void leat__pipeline_cancel(leat_pipeline *feed);
-void leat__pipeline_close(leat_pipeline **feed);
+void leat__single_free(leat_pipeline *pipeline);
+void leat__pipeline_stats(leat_pipeline *pipeline, leat_stats *out);
+void leat__pipeline_cancel(leat_pipeline *pipeline);
+void leat__pipeline_close(leat_pipeline **pipeline);
 
 /* state.c */
-int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err);
+int leat__state_write(const leat_pipeline *pipeline, char *text, size_t cap, leat_error *err);
 /* mark: of a stream, else NULL. With the mutex held. */
-int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *out, leat__mark *mark,
+int leat__state_read(const leat_pipeline *pipeline, const char *text, leat__cursor *out, leat__mark *mark,
                      leat_error *err);
 
 #endif

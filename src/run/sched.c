@@ -5,11 +5,11 @@
  *      positions to samples, so what belongs where is fixed before any work starts.
  *   2. Workers take tasks, runs of consecutive places of that slot, each at least 100 us of work.
  *   3. For every place the worker reads, decodes, transforms and writes the result at its own place (run.c).
- *   4. Whoever finishes the slot's last place packs it and marks it ready.
+ *   4. The worker that finishes the slot's last place packs it and marks it ready.
  *   5. The consumer takes slots in the order in which they were opened, uses them and gives them back.
  *
- * There is no queue: a full ring means no free slot, so workers park by themselves. One mutex guards all of this and is
- * never held while working. A failed sample is data: it is noted in its slot, and the policy decides. */
+ * There is no queue: a full ring means no free slot, so workers park by themselves. The scheduler's lock
+ * guards all of this (base/locks.h) and is not held while working. A failed sample is data: it is noted in its slot, and the policy decides. */
 #include <stdio.h>
 #include <time.h>
 
@@ -18,8 +18,8 @@
 
 /* ---------------------------------------------------------------------------------------- open slots */
 
-bool leat__sched_finished(const leat_pipeline *feed) {
-    return feed->cursor.epoch >= feed->n_epochs;
+bool leat__sched_finished(const leat_pipeline *pipeline) {
+    return pipeline->cursor.epoch >= pipeline->n_epochs;
 }
 
 static void next_epoch(leat__cursor *cursor) {
@@ -34,54 +34,55 @@ static leat__cursor cursor_behind(leat__cursor at, uint64_t n) {
 }
 
 /* Where the next batch begins, as far as is known: at the end of an epoch that is in the next one. */
-static leat__cursor cursor_next(const leat_pipeline *feed, leat__cursor at) {
-    const uint64_t length = leat__order_length(&feed->plan.order);
+static leat__cursor cursor_next(const leat_pipeline *pipeline, leat__cursor at) {
+    const uint64_t length = leat__order_length(&pipeline->plan.order);
     const uint64_t left = length == LEAT_ENDLESS ? LEAT_ENDLESS : length - at.position;
-    if (left == 0 || (feed->plan.drop_remainder && left < leat__plan_global_batch(&feed->plan)))
+    if (left == 0 || (pipeline->plan.drop_remainder && left < leat__plan_global_batch(&pipeline->plan)))
         next_epoch(&at);
     return at;
 }
 
-leat__cursor leat__sched_behind(const leat_pipeline *feed, leat__cursor at, uint64_t n) {
-    return cursor_next(feed, cursor_behind(at, n));
+leat__cursor leat__sched_behind(const leat_pipeline *pipeline, leat__cursor at, uint64_t n) {
+    return cursor_next(pipeline, cursor_behind(at, n));
 }
 
-uint64_t leat__sched_batch(leat_pipeline *feed, leat__cursor at, int *bucket) {
-    leat__order *order = &feed->plan.order;
+uint64_t leat__sched_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket) {
+    leat__order *order = &pipeline->plan.order;
     const uint64_t length = leat__order_length(order), left = length > at.position ? length - at.position : 0;
     *bucket = 0;
-    if (left == 0 || !leat__order_bucket(order)) return LEAT_MIN(left, leat__plan_global_batch(&feed->plan));
+    if (left == 0 || !leat__order_bucket(order))
+        return LEAT_MIN(left, leat__plan_global_batch(&pipeline->plan));
     const leat__bucket_batch batch = leat__order_batch(order, at.epoch, at.position);
     *bucket = batch.bucket;
     return batch.left;
 }
 
-static int begin_slot(leat_pipeline *feed) {
-    leat__slot *slot = leat__ring_free_slot(feed->ring);
+static int begin_slot(leat_pipeline *pipeline) {
+    leat__slot *slot = leat__ring_free_slot(pipeline->ring);
     if (!slot) return 0;
     slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = 0;
     slot->n_global = slot->n_taken = 0;
     slot->bucket = 0;
     slot->holes = false;
-    slot->fill = leat__plan_pads(&feed->plan);
+    slot->fill = leat__plan_pads(&pipeline->plan);
     slot->error_place = -1;
-    slot->begin = feed->cursor;
+    slot->begin = pipeline->cursor;
     slot->state = LEAT_SLOT_FILLING;
-    feed->opening = slot;
+    pipeline->opening = slot;
     return 1;
 }
 
 /* An epoch in which nothing is left ends the whole run: a stream without records, or a remainder that is dropped. */
-static void end_early(leat_pipeline *feed) {
-    feed->opening->state = LEAT_SLOT_FREE;
-    feed->opening = NULL;
-    if (feed->cursor.step == 0) feed->cursor = (leat__cursor){.epoch = feed->n_epochs};
-    else next_epoch(&feed->cursor);
+static void end_early(leat_pipeline *pipeline) {
+    pipeline->opening->state = LEAT_SLOT_FREE;
+    pipeline->opening = NULL;
+    if (pipeline->cursor.step == 0) pipeline->cursor = (leat__cursor){.epoch = pipeline->n_epochs};
+    else next_epoch(&pipeline->cursor);
 }
 
 /* The next place of the slot that is being opened is what position holds. */
-static void map_place(leat_pipeline *feed, uint64_t position, uint64_t sample) {
-    leat__slot *slot = feed->opening;
+static void map_place(leat_pipeline *pipeline, uint64_t position, uint64_t sample) {
+    leat__slot *slot = pipeline->opening;
     slot->sample[slot->n] = sample;
     slot->position[slot->n] = position;
     slot->dropped[slot->n] = 0;
@@ -91,47 +92,48 @@ static void map_place(leat_pipeline *feed, uint64_t position, uint64_t sample) {
 /* A stream is walked through from the first to the last place of the global batch, so that every rank knows whether it is
  * full. Records of other ranks go by; those of the first rank are kept if they may be needed to fill places up. False: the
  * stream is not so far. */
-static bool walk_places(leat_pipeline *feed) {
-    leat__slot *slot = feed->opening;
-    const uint64_t batch = (uint64_t)feed->plan.batch, own = (uint64_t)feed->plan.rank * batch;
+static bool walk_places(leat_pipeline *pipeline) {
+    leat__slot *slot = pipeline->opening;
+    const uint64_t batch = (uint64_t)pipeline->plan.batch, own = (uint64_t)pipeline->plan.rank * batch;
     leat__stream_batch want = {.epoch = slot->begin.epoch,
                                .position = slot->begin.position,
-                               .n = leat__plan_global_batch(&feed->plan),
+                               .n = leat__plan_global_batch(&pipeline->plan),
                                .first = own,
                                .n_own = batch,
-                               .n_spare = (uint64_t)feed->ring->n_records - batch,
+                               .n_spare = (uint64_t)pipeline->ring->n_records - batch,
                                .records = slot->records,
                                .walked = slot->n_global,
                                .taken = slot->n_taken};
-    const int rc = leat__stream_take(feed->stream, &want, &feed->stream_failed);
+    const int rc = leat__stream_take(pipeline->stream, &want, &pipeline->stream_failed);
     slot->n_global = want.walked;
     slot->n_taken = want.taken;
     for (uint64_t i = (uint64_t)slot->n; i < batch && own + i < want.walked; i++)
-        map_place(feed, slot->begin.position + own + i, leat__records_number(slot->records, (int)i));
+        map_place(pipeline, slot->begin.position + own + i, leat__records_number(slot->records, (int)i));
     return rc == 1;
 }
 
 /* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far. Every rank has the
  * places [rank * batch, (rank + 1) * batch) of the global batch. Where that has come to its end, a place that must be
  * filled holds what the first rank has there. */
-static int map_places(leat_pipeline *feed) {
-    leat__slot *slot = feed->opening;
-    leat__plan *plan = &feed->plan;
+static int map_places(leat_pipeline *pipeline) {
+    leat__slot *slot = pipeline->opening;
+    leat__plan *plan = &pipeline->plan;
     const uint64_t batch = (uint64_t)plan->batch, first = slot->begin.position + (uint64_t)plan->rank * batch;
-    if (feed->stream) {
-        if (!walk_places(feed)) return 0;
+    if (pipeline->stream) {
+        if (!walk_places(pipeline)) return 0;
     } else {
-        slot->n_global = leat__sched_batch(feed, slot->begin, &slot->bucket);
+        slot->n_global = leat__sched_batch(pipeline, slot->begin, &slot->bucket);
         for (uint64_t i = 0; i < batch && first + i < slot->begin.position + slot->n_global; i++)
-            map_place(feed, first + i, leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
+            map_place(pipeline, first + i,
+                      leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
     }
     slot->n_valid = slot->n;
     const uint64_t real = LEAT_MIN(slot->n_global, batch);
     while (leat__plan_pads(plan) && real > 0 && slot->n < plan->batch) {
         const uint64_t position = slot->begin.position + (uint64_t)slot->n % real;
-        map_place(feed, position,
-                  feed->stream ? leat__records_number(slot->records, leat__slot_record(slot, slot->n))
-                               : leat__order_map(&plan->order, slot->begin.epoch, position).sample);
+        map_place(pipeline, position,
+                  pipeline->stream ? leat__records_number(slot->records, leat__slot_record(slot, slot->n))
+                                   : leat__order_map(&plan->order, slot->begin.epoch, position).sample);
     }
     return 1;
 }
@@ -139,57 +141,58 @@ static int map_places(leat_pipeline *feed) {
 enum { REPLACING = 0xffffffff, BORROWING = 0xfffffffe }; /* numbers of operations, for draws */
 
 /* A small batch has few records that could take the place of a bad one: it gets others from the window. */
-static void borrow_records(leat_pipeline *feed, leat__slot *slot) {
+static void borrow_records(leat_pipeline *pipeline, leat__slot *slot) {
     const uint64_t last = slot->begin.position + slot->n_global - 1;
-    leat__rng rng = leat__rng_at(feed->plan.seed, slot->begin.epoch, last, (uint32_t)BORROWING);
-    slot->n_others = leat__stream_take_others(feed->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
-                                              slot->records, feed->ring->n_records, feed->ring->n_others);
+    leat__rng rng = leat__rng_at(pipeline->plan.seed, slot->begin.epoch, last, (uint32_t)BORROWING);
+    slot->n_others =
+        leat__stream_take_others(pipeline->stream, slot->begin.epoch, last, leat__rng_u64(&rng),
+                                 slot->records, pipeline->ring->n_records, pipeline->ring->n_others);
 }
 
-static void drop_records(leat_pipeline *feed, leat__slot *slot) {
-    if (feed->stream) leat__stream_give(feed->stream, slot->records);
+static void drop_records(leat_pipeline *pipeline, leat__slot *slot) {
+    if (pipeline->stream) leat__stream_give(pipeline->stream, slot->records);
 }
 
 /* Opens the next slot as far as possible; true if there is something to deal out now. */
-static bool open_slot(leat_pipeline *feed) {
-    while (!leat__sched_finished(feed) && feed->stream_failed.code == 0) {
-        if (!feed->opening && !begin_slot(feed)) return false;
-        leat__slot *slot = feed->opening;
-        if (!map_places(feed)) return false;
+static bool open_slot(leat_pipeline *pipeline) {
+    while (!leat__sched_finished(pipeline) && pipeline->stream_failed.code == 0) {
+        if (!pipeline->opening && !begin_slot(pipeline)) return false;
+        leat__slot *slot = pipeline->opening;
+        if (!map_places(pipeline)) return false;
         if (slot->n_global == 0 ||
-            (feed->plan.drop_remainder && slot->n_global < leat__plan_global_batch(&feed->plan))) {
-            drop_records(feed, slot);
-            end_early(feed);
+            (pipeline->plan.drop_remainder && slot->n_global < leat__plan_global_batch(&pipeline->plan))) {
+            drop_records(pipeline, slot);
+            end_early(pipeline);
             continue;
         }
         slot->end = cursor_behind(slot->begin, slot->n_global);
-        if (feed->stream)
-            leat__stream_mark(feed->stream, slot->begin.epoch, slot->end.position - 1, slot->mark);
-        if (feed->stream) borrow_records(feed, slot);
-        feed->cursor = cursor_next(feed, slot->end);
+        if (pipeline->stream)
+            leat__stream_mark(pipeline->stream, slot->begin.epoch, slot->end.position - 1, slot->mark);
+        if (pipeline->stream) borrow_records(pipeline, slot);
+        pipeline->cursor = cursor_next(pipeline, slot->end);
         /* When a stream shows its end is a matter of time, which a state must not tell. */
-        if (!feed->stream) slot->end = feed->cursor;
-        slot->sequence = feed->opened++;
-        feed->opening = NULL;
-        feed->dealing = slot;
+        if (!pipeline->stream) slot->end = pipeline->cursor;
+        slot->sequence = pipeline->opened++;
+        pipeline->opening = NULL;
+        pipeline->dealing = slot;
         return true;
     }
     return false;
 }
 
-static bool next_task(leat_pipeline *feed, leat__task *task) {
-    if (feed->pause || feed->stop) return false;
-    if (!feed->dealing && !open_slot(feed)) return false;
-    leat__slot *slot = feed->dealing;
+static bool next_task(leat_pipeline *pipeline, leat__task *task) {
+    if (pipeline->pause || pipeline->stop) return false;
+    if (!pipeline->dealing && !open_slot(pipeline)) return false;
+    leat__slot *slot = pipeline->dealing;
     /* Where storage is slow one sample is work enough, and what is not dealt out yet can be read ahead. */
-    const bool ahead = feed->ahead && leat__ahead_in_use(feed->ahead);
-    const int grain = ahead ? LEAT_MAX(feed->plan.group, 1) : feed->plan.grain;
+    const bool ahead = pipeline->read_ahead && leat__read_ahead_in_use(pipeline->read_ahead);
+    const int grain = ahead ? LEAT_MAX(pipeline->plan.group, 1) : pipeline->plan.grain;
     *task = (leat__task){.slot = slot,
                          .first = slot->next_place,
                          .n = LEAT_MIN(grain, slot->n - slot->next_place),
-                         .ahead = ahead};
+                         .read_ahead = ahead};
     slot->next_place += task->n;
-    if (slot->next_place == slot->n) feed->dealing = NULL;
+    if (slot->next_place == slot->n) pipeline->dealing = NULL;
     return true;
 }
 
@@ -209,25 +212,26 @@ static int run_place(leat__worker *worker, leat__slot *slot, int place, leat__wh
 }
 
 /* A place whose sample may have been read ahead. Those that repeat others are not. */
-static int run_ahead(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place, leat__where *at,
-                     leat_error *err) {
-    leat__ahead_cell *cell;
+static int run_ahead(leat_pipeline *pipeline, leat__worker *worker, leat__slot *slot, int place,
+                     leat__where *at, leat_error *err) {
+    leat__read_ahead_cell *cell;
     leat__run_stage(&worker->tools, LEAT_STAGE_READ); /* it may have to wait */
-    leat__lock(&feed->ring->mutex);
-    at->record = leat__ahead_take(feed->ahead, at->epoch, at->position, &cell);
-    leat__unlock(&feed->ring->mutex);
+    leat__lock(&pipeline->ring->mutex);
+    at->record = leat__read_ahead_take(pipeline->read_ahead, at->epoch, at->position, &cell);
+    leat__unlock(&pipeline->ring->mutex);
     if (!cell) return run_place(worker, slot, place, at, err);
     const int rc = leat__run_sample(&worker->tools, at, err);
-    leat__lock(&feed->ring->mutex);
-    leat__ahead_give(feed->ahead, cell);
-    leat__unlock(&feed->ring->mutex);
+    leat__lock(&pipeline->ring->mutex);
+    leat__read_ahead_give(pipeline->read_ahead, cell);
+    leat__unlock(&pipeline->ring->mutex);
     return rc;
 }
 
 /* Any position of the epoch, or of the same bucket, as long as one is found: batches of a bucket have its size. */
-static uint64_t draw_position(leat_pipeline *feed, leat__rng *rng, const leat__where *at, uint64_t length) {
+static uint64_t draw_position(leat_pipeline *pipeline, leat__rng *rng, const leat__where *at,
+                              uint64_t length) {
     enum { TRIES = 256 };
-    leat__order *order = &feed->plan.order;
+    leat__order *order = &pipeline->plan.order;
     uint64_t position = leat__rng_below(rng, length == LEAT_ENDLESS ? at->position + 1 : length);
     for (int i = 0; i < TRIES && leat__order_bucket(order) &&
                     leat__order_batch(order, at->epoch, position).bucket != at->bucket;
@@ -238,23 +242,23 @@ static uint64_t draw_position(leat_pipeline *feed, leat__rng *rng, const leat__w
 
 /* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch, or of
  * what a small batch borrowed. False if no usable one was found. */
-static bool replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+static bool replace_sample(leat_pipeline *pipeline, leat__worker *worker, leat__slot *slot, int place,
                            leat__where *at) {
     enum { TRIES = 32 };
-    leat__rng rng = leat__rng_at(feed->plan.seed, at->epoch, at->position, (uint32_t)REPLACING);
+    leat__rng rng = leat__rng_at(pipeline->plan.seed, at->epoch, at->position, (uint32_t)REPLACING);
     leat_error ignored;
     for (int i = 0; i < TRIES; i++) {
         int record = -1;
         if (slot->records) {
             const int k = (int)leat__rng_below(&rng, (uint64_t)(slot->n + slot->n_others));
-            record = k < slot->n ? leat__slot_record(slot, k) : feed->ring->n_records + k - slot->n;
+            record = k < slot->n ? leat__slot_record(slot, k) : pipeline->ring->n_records + k - slot->n;
             at->sample = leat__records_number(slot->records, record);
         } else {
-            leat__lock(&feed->ring->mutex); /* mapping may make a table */
-            const uint64_t length = leat__order_length(&feed->plan.order);
-            const uint64_t position = draw_position(feed, &rng, at, length);
-            at->sample = leat__order_map(&feed->plan.order, at->epoch, position).sample;
-            leat__unlock(&feed->ring->mutex);
+            leat__lock(&pipeline->ring->mutex); /* mapping may make a table */
+            const uint64_t length = leat__order_length(&pipeline->plan.order);
+            const uint64_t position = draw_position(pipeline, &rng, at, length);
+            at->sample = leat__order_map(&pipeline->plan.order, at->epoch, position).sample;
+            leat__unlock(&pipeline->ring->mutex);
         }
         if (run_record(worker, slot, record, at, &ignored) == 0) {
             slot->sample[place] = at->sample;
@@ -265,15 +269,15 @@ static bool replace_sample(leat_pipeline *feed, leat__worker *worker, leat__slot
 }
 
 /* Whether the place holds a sample now: another one. */
-static bool handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *slot, int place,
+static bool handle_bad(leat_pipeline *pipeline, leat__worker *worker, leat__slot *slot, int place,
                        leat__where *at, leat_error *err) {
-    int policy = feed->plan.on_error;
-    if (policy == LEAT_ON_ERROR_REPLACE && !replace_sample(feed, worker, slot, place, at)) {
+    int policy = pipeline->plan.on_error;
+    if (policy == LEAT_ON_ERROR_REPLACE && !replace_sample(pipeline, worker, slot, place, at)) {
         leat__error_prefix(err, "no usable sample was found to take its place: ");
         policy = LEAT_ON_ERROR_RAISE;
     }
     const bool repeated = place >= slot->n_valid; /* whose own place tells of it */
-    leat__lock(&feed->ring->mutex);
+    leat__lock(&pipeline->ring->mutex);
     if (!repeated) leat__slot_note_bad(slot, place, err);
     if (policy == LEAT_ON_ERROR_SKIP || (repeated && policy == LEAT_ON_ERROR_RAISE))
         slot->dropped[place] = slot->holes = true;
@@ -281,7 +285,7 @@ static bool handle_bad(leat_pipeline *feed, leat__worker *worker, leat__slot *sl
         slot->error_place = place;
         slot->error = *err;
     }
-    leat__unlock(&feed->ring->mutex);
+    leat__unlock(&pipeline->ring->mutex);
     return policy == LEAT_ON_ERROR_REPLACE;
 }
 
@@ -301,17 +305,17 @@ static void mix_place(leat__tools *tools, const leat__where *at, bool good, bool
     leat__run_stage(tools, LEAT_STAGE_NONE);
 }
 
-static void stall(const leat_pipeline *feed, const leat__worker *worker) {
-    const uint64_t us = leat__mix64(leat__now_ns() + (uint64_t)worker->number) % (feed->stall_us + 1);
+static void stall(const leat_pipeline *pipeline, const leat__worker *worker) {
+    const uint64_t us = leat__mix64(leat__now_ns() + (uint64_t)worker->number) % (pipeline->stall_us + 1);
     leat__sleep_ns(us * 1000);
 }
 
-void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat__task *task) {
+void leat__sched_run_task(leat_pipeline *pipeline, leat__worker *worker, const leat__task *task) {
     leat__slot *slot = task->slot;
     leat__tools *tools = &worker->tools;
-    if (feed->stall_us) stall(feed, worker);
-    tools->timed = (worker->n_tasks & feed->timed_mask) == 0;
-    const bool judged = tools->timed && (worker->n_tasks & feed->judged_mask) == 0;
+    if (pipeline->stall_us) stall(pipeline, worker);
+    tools->timed = (worker->n_tasks & pipeline->timed_mask) == 0;
+    const bool judged = tools->timed && (worker->n_tasks & pipeline->judged_mask) == 0;
     worker->n_tasks++;
     const uint64_t cpu = judged ? leat__thread_cpu_ns() : 0, waits = judged ? leat__thread_waits() : 0;
     const uint64_t began = tools->timed ? leat__now_ns() : 0, read = tools->stage_ns[LEAT_STAGE_READ];
@@ -328,13 +332,13 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
                           .params = slot->params ? &slot->params[place] : NULL,
                           .count = slot->count};
         leat_error err;
-        const bool look = task->ahead && place < slot->n_valid;
-        const int rc = look ? run_ahead(feed, worker, slot, place, &at, &err)
+        const bool look = task->read_ahead && place < slot->n_valid;
+        const int rc = look ? run_ahead(pipeline, worker, slot, place, &at, &err)
                             : run_place(worker, slot, place, &at, &err);
-        const bool good = rc == 0 || handle_bad(feed, worker, slot, place, &at, &err);
-        if (feed->plan.group) mix_place(tools, &at, good, i + 1 == task->n, slot->n_valid);
+        const bool good = rc == 0 || handle_bad(pipeline, worker, slot, place, &at, &err);
+        if (pipeline->plan.group) mix_place(tools, &at, good, i + 1 == task->n, slot->n_valid);
     }
-    if (feed->plan.non_temporal) leat__image_fence();
+    if (pipeline->plan.non_temporal) leat__image_fence();
     if (!judged) return;
     /* Time in reading in which the processor had nothing to do, not others to serve. */
     const uint64_t wall = leat__now_ns() - began, busy = leat__thread_cpu_ns() - cpu;
@@ -344,7 +348,7 @@ void leat__sched_run_task(leat_pipeline *feed, leat__worker *worker, const leat_
 }
 
 /* After a task, with the mutex held: what the worker has done, and the largest buffers it needed. */
-static void account(leat_pipeline *feed, leat__worker *worker, int n) {
+static void account(leat_pipeline *pipeline, leat__worker *worker, int n) {
     leat__tools *tools = &worker->tools;
     worker->samples += (uint64_t)n;
     if (tools->timed) {
@@ -360,62 +364,62 @@ static void account(leat_pipeline *feed, leat__worker *worker, int n) {
     worker->cache_bad = tools->cached.bad;
     const uint32_t grown = leat__tools_grown(tools);
     /* An arena can need more than ever before and still have had room for it. */
-    if (grown == worker->grown && leat__decoder_high(tools->decoder) <= feed->high.arena) return;
-    feed->grown += grown - worker->grown;
+    if (grown == worker->grown && leat__decoder_high(tools->decoder) <= pipeline->high.arena) return;
+    pipeline->grown += grown - worker->grown;
     worker->grown = grown;
-    if (!leat__tools_raise(tools, &feed->high)) return;
-    leat__sched_mark_rose(feed);
+    if (!leat__tools_raise(tools, &pipeline->high)) return;
+    leat__sched_mark_rose(pipeline);
 }
 
-void leat__sched_mark_rose(leat_pipeline *feed) {
-    feed->high_version++;
-    pthread_cond_broadcast(&feed->ring->work); /* idle workers adopt it now */
-    if (feed->ahead) leat__ahead_wake(feed->ahead);
+void leat__sched_mark_rose(leat_pipeline *pipeline) {
+    pipeline->high_version++;
+    pthread_cond_broadcast(&pipeline->ring->work); /* idle workers adopt it now */
+    if (pipeline->read_ahead) leat__read_ahead_wake(pipeline->read_ahead);
 }
 
 /* Makes a worker's buffers as large as the largest that any other has needed: false if they are. With the mutex held,
  * which is released meanwhile. */
-static bool adopt(leat_pipeline *feed, leat__worker *worker) {
-    if (worker->high_version == feed->high_version) return false;
-    const leat__high_water high = feed->high;
-    const uint64_t version = feed->high_version;
-    leat__unlock(&feed->ring->mutex);
+static bool adopt(leat_pipeline *pipeline, leat__worker *worker) {
+    if (worker->high_version == pipeline->high_version) return false;
+    const leat__high_water high = pipeline->high;
+    const uint64_t version = pipeline->high_version;
+    leat__unlock(&pipeline->ring->mutex);
     leat__tools_adopt(&worker->tools, &high);
-    leat__lock(&feed->ring->mutex);
+    leat__lock(&pipeline->ring->mutex);
     worker->high_version = version; /* not before the memory is there: leat__sched_settled relies on it */
     return true;
 }
 
-bool leat__sched_settled(const leat_pipeline *feed) {
-    if (feed->n_busy > 0) return false;
-    for (int i = 0; i < feed->n_workers; i++)
-        if (feed->worker[i].high_version != feed->high_version) return false;
-    return !feed->ahead || leat__ahead_settled(feed->ahead);
+bool leat__sched_settled(const leat_pipeline *pipeline) {
+    if (pipeline->n_busy > 0) return false;
+    for (int i = 0; i < pipeline->n_workers; i++)
+        if (pipeline->worker[i].high_version != pipeline->high_version) return false;
+    return !pipeline->read_ahead || leat__read_ahead_settled(pipeline->read_ahead);
 }
 
-bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {
-    leat__ring *ring = feed->ring;
+bool leat__sched_step(leat_pipeline *pipeline, leat__worker *worker) {
+    leat__ring *ring = pipeline->ring;
     leat__task task;
-    if (!next_task(feed, &task)) return false;
-    feed->n_busy++;
-    if (feed->dealing) pthread_cond_signal(&ring->work); /* there is more for somebody else */
-    adopt(feed, worker);
+    if (!next_task(pipeline, &task)) return false;
+    pipeline->n_busy++;
+    if (pipeline->dealing) pthread_cond_signal(&ring->work); /* there is more for somebody else */
+    adopt(pipeline, worker);
     leat__unlock(&ring->mutex);
-    leat__sched_run_task(feed, worker, &task);
+    leat__sched_run_task(pipeline, worker, &task);
     leat__lock(&ring->mutex);
-    account(feed, worker, task.n);
+    account(pipeline, worker, task.n);
     leat__slot *slot = task.slot;
     slot->n_done += task.n;
     if (slot->n_done == slot->n) {
         leat__unlock(&ring->mutex);
         leat__slot_finish(slot);
         leat__lock(&ring->mutex);
-        drop_records(feed, slot);
+        drop_records(pipeline, slot);
         slot->state = LEAT_SLOT_READY;
-        if (slot->sequence == feed->due) pthread_cond_signal(&ring->progress);
+        if (slot->sequence == pipeline->due) pthread_cond_signal(&ring->progress);
     }
-    feed->n_busy--;
-    if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&ring->progress);
+    pipeline->n_busy--;
+    if (pipeline->pause && pipeline->n_busy == 0) pthread_cond_broadcast(&ring->progress);
     return true;
 }
 
@@ -423,109 +427,110 @@ bool leat__sched_step(leat_pipeline *feed, leat__worker *worker) {
 
 static void *worker_main(void *argument) {
     leat__worker *worker = argument;
-    leat_pipeline *feed = worker->feed;
-    leat__ring *ring = feed->ring;
-    leat__account_use(feed->account);
+    leat_pipeline *pipeline = worker->pipeline;
+    leat__ring *ring = pipeline->ring;
+    leat__account_use(pipeline->account);
     leat__lock(&ring->mutex);
-    while (!feed->stop) {
-        if (leat__sched_step(feed, worker)) continue;
-        if (feed->stop) break;
-        if (adopt(feed, worker)) continue;
+    while (!pipeline->stop) {
+        if (leat__sched_step(pipeline, worker)) continue;
+        if (pipeline->stop) break;
+        if (adopt(pipeline, worker)) continue;
         /* A stream may have turned out to end here: nobody else would tell the consumer. */
-        if (feed->stream && feed->due == feed->opened) pthread_cond_signal(&ring->progress);
+        if (pipeline->stream && pipeline->due == pipeline->opened) pthread_cond_signal(&ring->progress);
         const uint64_t began = leat__now_ns();
         leat__cond_wait(&ring->work, &ring->mutex);
         worker->full_ns += leat__now_ns() - began;
     }
     worker->cpu_ns = leat__thread_cpu_ns();
-    feed->n_running--;
+    pipeline->n_running--;
     pthread_cond_broadcast(&ring->progress);
     leat__unlock(&ring->mutex);
     return NULL;
 }
 
-int leat__sched_start(leat_pipeline *feed, leat_error *err) {
-    for (int i = 0; i < feed->n_workers; i++) {
-        leat__worker *worker = &feed->worker[i];
-        worker->feed = feed;
+int leat__sched_start(leat_pipeline *pipeline, leat_error *err) {
+    for (int i = 0; i < pipeline->n_workers; i++) {
+        leat__worker *worker = &pipeline->worker[i];
+        worker->pipeline = pipeline;
         worker->number = i;
-        LEAT_TRY(leat__tools_init(&worker->tools, &feed->plan, &feed->large, err));
-        LEAT_TRY(leat__group_init(worker->tools.group, &feed->plan, err));
+        LEAT_TRY(leat__tools_init(&worker->tools, &pipeline->plan, &pipeline->large, err));
+        LEAT_TRY(leat__group_init(worker->tools.group, &pipeline->plan, err));
     }
-    if (feed->config.synchronous) return 0;
-    if (feed->ahead) { /* those that were asked for are there before the first task */
-        leat__lock(&feed->ring->mutex);
-        leat__ahead_tune(feed->ahead);
-        leat__unlock(&feed->ring->mutex);
+    if (pipeline->config.synchronous) return 0;
+    if (pipeline->read_ahead) { /* those that were asked for are there before the first task */
+        leat__lock(&pipeline->ring->mutex);
+        leat__read_ahead_tune(pipeline->read_ahead);
+        leat__unlock(&pipeline->ring->mutex);
     }
-    for (int i = 0; i < feed->n_workers; i++) {
+    for (int i = 0; i < pipeline->n_workers; i++) {
         char name[32];
         snprintf(name, sizeof name, "leat-worker-%d", i);
-        leat__lock(&feed->ring->mutex);
-        feed->n_running++;
-        leat__unlock(&feed->ring->mutex);
-        const int rc = leat__thread_start(&feed->worker[i].thread, worker_main, &feed->worker[i], name, err);
+        leat__lock(&pipeline->ring->mutex);
+        pipeline->n_running++;
+        leat__unlock(&pipeline->ring->mutex);
+        const int rc =
+            leat__thread_start(&pipeline->worker[i].thread, worker_main, &pipeline->worker[i], name, err);
         if (rc == 0) continue;
-        feed->worker[i].thread = 0; /* a failed start may have written something */
-        leat__lock(&feed->ring->mutex);
-        feed->n_running--;
-        leat__unlock(&feed->ring->mutex);
+        pipeline->worker[i].thread = 0; /* a failed start may have written something */
+        leat__lock(&pipeline->ring->mutex);
+        pipeline->n_running--;
+        leat__unlock(&pipeline->ring->mutex);
         if (i == 0) return rc;
         /* Fewer threads than asked for is slower, not wrong. */
-        for (int k = i; k < feed->n_workers; k++) leat__tools_free(&feed->worker[k].tools);
-        feed->n_workers = i;
+        for (int k = i; k < pipeline->n_workers; k++) leat__tools_free(&pipeline->worker[k].tools);
+        pipeline->n_workers = i;
         break;
     }
     return 0;
 }
 
-bool leat__sched_stop(leat_pipeline *feed) {
-    leat__ring *ring = feed->ring;
+bool leat__sched_stop(leat_pipeline *pipeline) {
+    leat__ring *ring = pipeline->ring;
     const uint64_t until = leat__now_ns() + UINT64_C(10000000000);
     leat__lock(&ring->mutex);
-    feed->stop = true;
+    pipeline->stop = true;
     pthread_cond_broadcast(&ring->work);
-    if (feed->ahead) leat__ahead_wake(feed->ahead);
-    while (feed->n_running > 0) {
+    if (pipeline->read_ahead) leat__read_ahead_wake(pipeline->read_ahead);
+    while (pipeline->n_running > 0) {
         const uint64_t now = leat__now_ns();
         if (now >= until) break;
         leat__cond_wait_for(&ring->progress, &ring->mutex, until - now);
     }
-    bool all = feed->n_running == 0;
+    bool all = pipeline->n_running == 0;
     leat__unlock(&ring->mutex);
-    if (feed->stream) all = leat__stream_stop(feed->stream, until) && all;
-    for (int i = 0; i < feed->n_workers && !feed->config.synchronous; i++) {
-        if (!feed->worker[i].thread) continue;
-        if (all) pthread_join(feed->worker[i].thread, NULL);
-        else pthread_detach(feed->worker[i].thread);
+    if (pipeline->stream) all = leat__stream_stop(pipeline->stream, until) && all;
+    for (int i = 0; i < pipeline->n_workers && !pipeline->config.synchronous; i++) {
+        if (!pipeline->worker[i].thread) continue;
+        if (all) pthread_join(pipeline->worker[i].thread, NULL);
+        else pthread_detach(pipeline->worker[i].thread);
     }
-    for (int i = 0; i < feed->n_readers; i++) {
-        if (all) pthread_join(feed->reader[i], NULL);
-        else pthread_detach(feed->reader[i]);
+    for (int i = 0; i < pipeline->n_readers; i++) {
+        if (all) pthread_join(pipeline->reader[i], NULL);
+        else pthread_detach(pipeline->reader[i]);
     }
     return all;
 }
 
-void leat__sched_move(leat_pipeline *feed, leat__cursor cursor, const leat__mark *mark) {
-    leat__ring *ring = feed->ring;
-    feed->pause = true;
-    while (feed->n_busy > 0) leat__cond_wait(&ring->progress, &ring->mutex);
-    if (feed->opening) drop_records(feed, feed->opening);
-    feed->opening = feed->dealing = NULL;
+void leat__sched_move(leat_pipeline *pipeline, leat__cursor cursor, const leat__mark *mark) {
+    leat__ring *ring = pipeline->ring;
+    pipeline->pause = true;
+    while (pipeline->n_busy > 0) leat__cond_wait(&ring->progress, &ring->mutex);
+    if (pipeline->opening) drop_records(pipeline, pipeline->opening);
+    pipeline->opening = pipeline->dealing = NULL;
     for (int i = 0; i < ring->n_slots; i++) {
         leat__slot *slot = ring->slot[i];
         if (slot->state == LEAT_SLOT_FREE || slot->state == LEAT_SLOT_LEASED) continue;
-        if (slot->state == LEAT_SLOT_FILLING) drop_records(feed, slot);
+        if (slot->state == LEAT_SLOT_FILLING) drop_records(pipeline, slot);
         slot->state = LEAT_SLOT_FREE;
     }
-    if (feed->stream) {
-        leat__stream_reset(feed->stream, cursor.epoch, cursor.position, mark);
-        leat__mark_copy(feed->handed_mark, mark);
+    if (pipeline->stream) {
+        leat__stream_reset(pipeline->stream, cursor.epoch, cursor.position, mark);
+        leat__mark_copy(pipeline->handed_mark, mark);
     }
-    feed->cursor = feed->handed = cursor;
-    feed->opened = feed->due = feed->bad_of_epoch = 0;
-    feed->failed = feed->stream_failed = (leat_error){0};
-    feed->pause = false;
-    if (feed->ahead) leat__ahead_clear(feed->ahead);
+    pipeline->cursor = pipeline->handed = cursor;
+    pipeline->opened = pipeline->due = pipeline->bad_of_epoch = 0;
+    pipeline->failed = pipeline->stream_failed = (leat_error){0};
+    pipeline->pause = false;
+    if (pipeline->read_ahead) leat__read_ahead_clear(pipeline->read_ahead);
     pthread_cond_broadcast(&ring->work);
 }

@@ -5,49 +5,50 @@
 
 #include "run/pipeline.h"
 
-void leat__single_free(leat_pipeline *feed) {
-    if (feed->single) leat__tools_free(&feed->single->tools);
-    leat__free(feed->single);
-    feed->single = NULL;
+void leat__single_free(leat_pipeline *pipeline) {
+    if (pipeline->single) leat__tools_free(&pipeline->single->tools);
+    leat__free(pipeline->single);
+    pipeline->single = NULL;
 }
 
 /* The caller's own tools: workers may be busy with theirs. */
-static int begin(leat_pipeline *feed, leat_error *err) {
-    if (feed->single) return 0;
-    feed->single = leat__alloc(LEAT_MEM_WORKER, sizeof *feed->single);
-    if (!feed->single) return leat__fail_memory(err, sizeof *feed->single, "a worker");
-    feed->single->feed = feed;
-    int rc = leat__tools_init(&feed->single->tools, &feed->plan, &feed->large, err);
-    if (rc == 0) rc = leat__group_init(feed->single->tools.group, &feed->plan, err);
-    if (rc < 0) leat__single_free(feed);
+static int begin(leat_pipeline *pipeline, leat_error *err) {
+    if (pipeline->single) return 0;
+    pipeline->single = leat__alloc(LEAT_MEM_WORKER, sizeof *pipeline->single);
+    if (!pipeline->single) return leat__fail_memory(err, sizeof *pipeline->single, "a worker");
+    pipeline->single->pipeline = pipeline;
+    int rc = leat__tools_init(&pipeline->single->tools, &pipeline->plan, &pipeline->large, err);
+    if (rc == 0) rc = leat__group_init(pipeline->single->tools.group, &pipeline->plan, err);
+    if (rc < 0) leat__single_free(pipeline);
     return rc;
 }
 
 /* A slot beyond those that take part; made when there is none. With the mutex held, which is released meanwhile. */
-static leat__slot *spare_slot(leat_pipeline *feed, leat_error *err) {
-    leat__ring *ring = feed->ring;
+static leat__slot *spare_slot(leat_pipeline *pipeline, leat_error *err) {
+    leat__ring *ring = pipeline->ring;
     for (int i = ring->n_used; i < ring->n_slots; i++)
         if (ring->slot[i]->state == LEAT_SLOT_FREE) return ring->slot[i];
-    if ((size_t)(ring->n_slots + 1) > feed->plan.slots_budget / ring->slot_bytes) {
+    if ((size_t)(ring->n_slots + 1) > pipeline->plan.slots_budget / ring->slot_bytes) {
         leat__fail_memory(err, ring->slot_bytes, "one more batch within the budget");
         return NULL;
     }
     leat__unlock(&ring->mutex);
     const int rc = leat__ring_add(ring, err);
     leat__lock(&ring->mutex);
-    return rc < 0 ? NULL : spare_slot(feed, err); /* unless another thread has taken it */
+    return rc < 0 ? NULL : spare_slot(pipeline, err); /* unless another thread has taken it */
 }
 
 /* Takes a slot for the positions [first, first + n) of an epoch. With the mutex held. */
-static leat__slot *open_slot(leat_pipeline *feed, uint64_t epoch, uint64_t first, int n, leat_error *err) {
-    leat__slot *slot = spare_slot(feed, err);
+static leat__slot *open_slot(leat_pipeline *pipeline, uint64_t epoch, uint64_t first, int n,
+                             leat_error *err) {
+    leat__slot *slot = spare_slot(pipeline, err);
     if (!slot) return NULL;
     slot->state = LEAT_SLOT_FILLING;
     slot->begin = (leat__cursor){
-        .epoch = epoch, .position = first, .step = first / leat__plan_global_batch(&feed->plan)};
+        .epoch = epoch, .position = first, .step = first / leat__plan_global_batch(&pipeline->plan)};
     slot->bucket = 0;
-    if (leat__order_bucket(&feed->plan.order)) {
-        const leat__bucket_batch batch = leat__order_batch(&feed->plan.order, epoch, first);
+    if (leat__order_bucket(&pipeline->plan.order)) {
+        const leat__bucket_batch batch = leat__order_batch(&pipeline->plan.order, epoch, first);
         slot->begin.step = batch.step;
         slot->bucket = batch.bucket;
     }
@@ -57,7 +58,7 @@ static leat__slot *open_slot(leat_pipeline *feed, uint64_t epoch, uint64_t first
     slot->n_done = slot->n_bad = 0;
     slot->error_place = -1;
     for (int i = 0; i < n; i++) {
-        slot->sample[i] = leat__order_map(&feed->plan.order, epoch, first + (uint64_t)i).sample;
+        slot->sample[i] = leat__order_map(&pipeline->plan.order, epoch, first + (uint64_t)i).sample;
         slot->position[i] = first + (uint64_t)i;
         slot->dropped[i] = 0;
     }
@@ -77,15 +78,15 @@ static int check_place(const leat__slot *slot, int place, leat_error *err) {
     return leat__fail(err, LEAT_ERR_NOT_FOUND, "the sample was left out");
 }
 
-static int single_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+static int single_sample(leat_pipeline *pipeline, uint64_t epoch, uint64_t position, leat_batch *batch,
                          leat_error *err) {
-    leat__ring *ring = feed->ring;
-    LEAT_TRY(begin(feed, err));
+    leat__ring *ring = pipeline->ring;
+    LEAT_TRY(begin(pipeline, err));
     leat__lock(&ring->mutex);
-    const uint64_t length = leat__order_length(&feed->plan.order);
-    const uint64_t group = (uint64_t)LEAT_MAX(feed->plan.group, 1), first = position / group * group;
+    const uint64_t length = leat__order_length(&pipeline->plan.order);
+    const uint64_t group = (uint64_t)LEAT_MAX(pipeline->plan.group, 1), first = position / group * group;
     const int n = position < length ? (int)LEAT_MIN(group, length - first) : 0;
-    leat__slot *slot = n ? open_slot(feed, epoch, first, n, err) : NULL;
+    leat__slot *slot = n ? open_slot(pipeline, epoch, first, n, err) : NULL;
     leat__unlock(&ring->mutex);
     if (n == 0)
         return leat__fail(err, LEAT_ERR_ARGUMENT,
@@ -93,7 +94,7 @@ static int single_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position,
                           length);
     if (!slot) return LEAT_ERR_MEMORY;
     const int place = (int)(position - first);
-    leat__sched_run_task(feed, feed->single, &(leat__task){.slot = slot, .n = n});
+    leat__sched_run_task(pipeline, pipeline->single, &(leat__task){.slot = slot, .n = n});
     const int rc = check_place(slot, place, err);
     for (int i = 0; i < n; i++) slot->dropped[i] = i != place;
     slot->holes = true; /* so that all others are closed as holes are */
@@ -105,16 +106,16 @@ static int single_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position,
     return rc;
 }
 
-int leat__pipeline_sample(leat_pipeline *feed, uint64_t epoch, uint64_t position, leat_batch *batch,
+int leat__pipeline_sample(leat_pipeline *pipeline, uint64_t epoch, uint64_t position, leat_batch *batch,
                           leat_error *err) {
     *batch = (leat_batch){0};
-    if (feed->owner != getpid()) return leat__pipeline_fail_forked(err);
-    if (feed->plan.stream)
+    if (pipeline->owner != getpid()) return leat__pipeline_fail_forked(err);
+    if (pipeline->plan.stream)
         return leat__fail(err, LEAT_ERR_UNSUPPORTED,
                           "a sample of a stream such as compressed files cannot be had by itself: it is read "
                           "from its beginning");
-    leat__account *before = leat__account_use(feed->account);
-    const int rc = single_sample(feed, epoch, position, batch, err);
+    leat__account *before = leat__account_use(pipeline->account);
+    const int rc = single_sample(pipeline, epoch, position, batch, err);
     leat__account_use(before);
     return rc;
 }

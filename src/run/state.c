@@ -34,21 +34,21 @@ static int write_parts(const leat__source *source, char text[TEXT_MAX]) {
 }
 
 /* " stream=..." of a stream that is not at its beginning; its length. */
-static int write_mark(const leat_pipeline *feed, char text[STREAM_MAX]) {
+static int write_mark(const leat_pipeline *pipeline, char text[STREAM_MAX]) {
     static const char key[] = " stream=";
     const int n = (int)sizeof key - 1;
     text[0] = 0;
-    const int length =
-        feed->stream ? leat__mark_text(feed->stream, feed->handed_mark, text + n, STREAM_MAX - sizeof key)
-                     : 0;
+    const int length = pipeline->stream ? leat__mark_text(pipeline->stream, pipeline->handed_mark, text + n,
+                                                          STREAM_MAX - sizeof key)
+                                        : 0;
     if (length) memcpy(text, key, (size_t)n);
     return length ? n + length : 0;
 }
 
-int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_error *err) {
-    const leat__plan *plan = &feed->plan;
+int leat__state_write(const leat_pipeline *pipeline, char *text, size_t cap, leat_error *err) {
+    const leat__plan *plan = &pipeline->plan;
     char parts[TEXT_MAX], stream[STREAM_MAX];
-    const int n_stream = write_mark(feed, stream);
+    const int n_stream = write_mark(pipeline, stream);
     int n_parts = write_parts(plan->source, parts);
     if (n_parts + n_stream > PARTS_ROOM)
         parts[n_parts = 0] = 0; /* where to go on is more than what has changed */
@@ -59,7 +59,7 @@ int leat__state_write(const leat_pipeline *feed, char *text, size_t cap, leat_er
         snprintf(text, cap,
                  "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
                  " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 "%s%s text=%.*s",
-                 feed->handed.epoch, feed->handed.position, feed->handed.step, plan->seed,
+                 pipeline->handed.epoch, pipeline->handed.position, pipeline->handed.step, plan->seed,
                  leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, stream, parts,
                  LEAT_MAX(left, 0), (const char *)plan->text.data);
     if (n < 0 || (size_t)n >= cap)
@@ -80,14 +80,14 @@ static bool number_of(const char *text, const char *name, int base, uint64_t *ou
 }
 
 /* What it says of a stream; false if that cannot be. */
-static bool read_mark(const leat_pipeline *feed, const char *text, const char *end, uint64_t position,
+static bool read_mark(const leat_pipeline *pipeline, const char *text, const char *end, uint64_t position,
                       leat__mark *mark) {
     static const char key[] = " stream=";
     const char *at = strstr(text, key);
     if (!at || at >= end) at = end; /* from its beginning */
     else at += sizeof key - 1;
-    if (!feed->stream) return at == end;
-    return leat__mark_parse(feed->stream, at, at == end ? at : at + strcspn(at, " "), position, mark);
+    if (!pipeline->stream) return at == end;
+    return leat__mark_parse(pipeline->stream, at, at == end ? at : at + strcspn(at, " "), position, mark);
 }
 
 /* Where two texts begin to differ: at the beginning of an operation. */
@@ -136,27 +136,27 @@ static int fail_data(const leat__source *source, const char *state, leat_error *
         source->title);
 }
 
-int leat__state_read(const leat_pipeline *feed, const char *text, leat__cursor *out, leat__mark *mark,
+int leat__state_read(const leat_pipeline *pipeline, const char *text, leat__cursor *out, leat__mark *mark,
                      leat_error *err) {
-    const leat__plan *plan = &feed->plan;
-    uint64_t seed, batch, pipeline, dataset;
+    const leat__plan *plan = &pipeline->plan;
+    uint64_t seed, batch, made_of, dataset;
     const char *was = strstr(text, " text=");
     if (strncmp(text, "leat-state 1 ", 13) != 0 || !was || !number_of(text, "epoch", 10, &out->epoch) ||
         !number_of(text, "position", 10, &out->position) || !number_of(text, "step", 10, &out->step) ||
         !number_of(text, "seed", 10, &seed) || !number_of(text, "batch", 10, &batch) ||
-        !number_of(text, "pipeline", 16, &pipeline) || !number_of(text, "dataset", 16, &dataset))
+        !number_of(text, "pipeline", 16, &made_of) || !number_of(text, "dataset", 16, &dataset))
         return leat__fail(err, LEAT_ERR_STATE,
                           "this is not the state of a pipeline: it must begin with 'leat-state 1 epoch='");
     if (seed != plan->seed)
         return leat__fail(err, LEAT_ERR_STATE,
                           "the state was saved with seed %" PRIu64 ", this pipeline has seed %" PRIu64, seed,
                           plan->seed);
-    LEAT_TRY(check_pipeline(plan, pipeline, batch, was + 6, err));
+    LEAT_TRY(check_pipeline(plan, made_of, batch, was + 6, err));
     if (dataset != plan->source->fingerprint) return fail_data(plan->source, text, err);
     const uint64_t length = leat__order_length(&plan->order);
-    if (!read_mark(feed, text, was, out->position, mark))
+    if (!read_mark(pipeline, text, was, out->position, mark))
         return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: what it says of the stream cannot be");
-    if ((!feed->stream && out->position > length) || out->step > out->position)
+    if ((!pipeline->stream && out->position > length) || out->step > out->position)
         return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: position %" PRIu64 " of %" PRIu64,
                           out->position, length);
     return 0;

@@ -55,13 +55,13 @@ bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int heig
     return turn;
 }
 
-static void draw_flips(leat__pass *pass, leat__turns *turns, const leat__pass_plan *plan,
+static void draw_flips(leat__pass *pass, leat__flips *flips, const leat__pass_plan *plan,
                        const leat__draw_key *key) {
     for (int i = 0; i < plan->n_flips; i++) {
         const leat__flip *flip = &plan->flip[i];
         const bool turn = leat__draw_flip(flip, key, pass->height, pass->width);
-        turns->turn[turns->n].x = turn && flip->x;
-        turns->turn[turns->n++].y = turn && flip->y;
+        flips->flip[flips->n].x = turn && flip->x;
+        flips->flip[flips->n++].y = turn && flip->y;
         pass->flip_x ^= turn && flip->x;
         pass->flip_y ^= turn && flip->y;
     }
@@ -74,7 +74,7 @@ static void become_mask(const leat__image_op *op, leat__warp *warp, leat__pass *
     pass->n_points = pass->n_tables = 0;
 }
 
-int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__turns *turns, const leat__pass_plan *plan,
+int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__flips *flips, const leat__pass_plan *plan,
                     const leat__draw_key *key, const leat__rows *rows, leat_error *err) {
     int height = rows->height, width = rows->width, dtype = rows->dtype;
     pass->resample = plan->resample;
@@ -83,7 +83,7 @@ int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__turns *turns, cons
     pass->n_points = pass->n_tables = 0;
     pass->dtype = plan->dtype;
     pass->nchw = plan->nchw;
-    turns->n = 0;
+    flips->n = 0;
     if (plan->resample != LEAT_RESAMPLE_NONE) {
         leat__drawing d = leat__drawing_at(key, &plan->size.op, height, width, rows->channels, dtype);
         height = plan->height, width = plan->width;
@@ -97,8 +97,8 @@ int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__turns *turns, cons
         LEAT_TRY(plan->warp.draw(&plan->warp.op, &d, warp, pass, err));
         if (plan->warp.op.mask) become_mask(&plan->warp.op, warp, pass);
         pass->warp = warp;
-        turns->turn[turns->n].x = pass->flip_x;
-        turns->turn[turns->n++].y = pass->flip_y;
+        flips->flip[flips->n].x = pass->flip_x;
+        flips->flip[flips->n++].y = pass->flip_y;
         if (plan->warp.height) height = plan->warp.height;
         if (plan->warp.width) width = plan->warp.width;
         if (plan->warp.order > 0) dtype = LEAT_DTYPE_F32;
@@ -106,7 +106,7 @@ int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__turns *turns, cons
     }
     pass->height = height;
     pass->width = width;
-    draw_flips(pass, turns, plan, key);
+    draw_flips(pass, flips, plan, key);
     for (int i = 0; i < plan->n_points; i++) {
         const leat__point_plan *point = &plan->point[i];
         leat__drawing d = leat__drawing_at(key, &point->op, height, width, rows->channels, dtype);

@@ -33,14 +33,14 @@ int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__dra
 /* Whether a picture of height x width pixels is turned. */
 bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int height, int width);
 /* The flips one by one, in the order of the text; the first is the one of the warp. The pass has only their result. */
-typedef struct leat__turns {
+typedef struct leat__flips {
     int n;
     struct {
         bool x, y;
-    } turn[LEAT_PASS_FLIPS + 1];
-} leat__turns;
+    } flip[LEAT_PASS_FLIPS + 1];
+} leat__flips;
 /* Fills pass for a sample whose pixels come from rows. warp is for pass->warp to point to. */
-int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__turns *turns, const leat__pass_plan *plan,
+int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__flips *flips, const leat__pass_plan *plan,
                     const leat__draw_key *key, const leat__rows *rows, leat_error *err);
 
 #endif

@@ -152,8 +152,8 @@ typedef struct leat__pass_plan {
     char text[200]; /* the operations it holds, for `leat plan`              */
 } leat__pass_plan;
 
-/* Whether it decodes parts of pictures, by a decoder that takes notes. */
-static inline bool leat__pass_notes(const leat__pass_plan *pass) {
+/* Whether it decodes parts of pictures, by a decoder that knows positions. */
+static inline bool leat__pass_uses_positions(const leat__pass_plan *pass) {
     return pass->decode && pass->crop.draw && !pass->decode_options.fast;
 }
 

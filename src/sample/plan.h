@@ -12,11 +12,11 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "cache/cache.h"
-#include "cache/notes.h"
+#include "cache/jpeg_store.h"
 #include "order/branch.h"
+#include "sample/coordinates.h"
 #include "sample/device.h"
 #include "sample/draw.h"
-#include "sample/follow.h"
 #include "sample/group.h"
 #include "sample/image_op.h"
 #include "source/source.h"
@@ -30,14 +30,14 @@ typedef enum leat__step_kind {
     LEAT_STEP_RESHAPE,
     LEAT_STEP_CONVERT, /* any type to any type, plain             */
     LEAT_STEP_PASS,
-    LEAT_STEP_PICTURE,   /* a picture in memory to another one      */
-    LEAT_STEP_ONE_HOT,   /* a label to a number for each class      */
-    LEAT_STEP_ENUMERATE, /* the place in the epoch, or the number   */
-    LEAT_STEP_RELABEL,   /* one whole number for another            */
-    LEAT_STEP_MAP,       /* a function of the program               */
-    LEAT_STEP_FOLLOW,    /* boxes and keypoints move with a picture */
-    LEAT_STEP_TRAIL,     /* how a picture has moved, for a cache    */
-    LEAT_STEP_DRAW,      /* what a device is to do with a picture   */
+    LEAT_STEP_PICTURE,     /* a picture in memory to another one      */
+    LEAT_STEP_ONE_HOT,     /* a label to a number for each class      */
+    LEAT_STEP_ENUMERATE,   /* the place in the epoch, or the number   */
+    LEAT_STEP_RELABEL,     /* one whole number for another            */
+    LEAT_STEP_MAP,         /* a function of the program               */
+    LEAT_STEP_COORDINATES, /* boxes and keypoints move with a picture */
+    LEAT_STEP_TRAIL,       /* how a picture has moved, for a cache    */
+    LEAT_STEP_DRAW,        /* what a device is to do with a picture   */
 } leat__step_kind;
 
 typedef struct leat__parse_feature {
@@ -96,9 +96,9 @@ struct leat__step {
             int part; /* 0: calls the function, which makes all fields; other parts only stand for their fields */
         } map;
         struct {
-            const leat__follow_plan *plan;
+            const leat__coords_plan *plan;
             int part; /* 0: moves the field; other parts remove from their fields the entries that part 0 has lost */
-        } follow;
+        } coords;
         struct {
             int trail, n; /* so many moves                  */
             bool resumes; /* takes them up again            */
@@ -161,11 +161,11 @@ typedef struct leat__plan {
     int64_t max_bad;    /* 0 = any number                                                    */
     int prefetch;       /* 0 = automatic                                         */
     int read_ahead;     /* threads that read ahead; -1 = when storage is slow, 0 = never */
-    int turns;          /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
+    int repeats;        /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
     uint64_t seed;
     int on_error;
     bool fuse;
-    bool checkpoints; /* of JPEG files are wanted */
+    bool positions; /* of JPEG files are wanted */
     size_t slot_bytes;
     size_t budget;
     int n_slots; /* that there is memory for                               */
@@ -180,7 +180,7 @@ typedef struct leat__plan {
     int n_meetings;                  /* where pictures that move together compare their sizes  */
     leat__caching caching;           /* the operation `cache`                                  */
     leat__cache *cache;              /* NULL: none, or not yet                                 */
-    leat__notes *notes;              /* checkpoints of JPEG files; NULL: none                  */
+    leat__jpeg_store *jpeg_store;    /* positions in JPEG files; NULL: none                    */
     leat__sets *sets;                /* data sets of the cache directory in use; NULL: none    */
     size_t slots_budget;             /* for slots, those that are added later too              */
     leat__mutex *serial;             /* functions of the program that are not thread-safe; NULL: none */

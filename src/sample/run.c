@@ -26,7 +26,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
     bufs[n++] = &tools->band;
     bufs[n++] = &tools->bordered;
     bufs[n++] = &tools->cached.bytes;
-    bufs[n++] = &tools->notes;
+    bufs[n++] = &tools->positions;
     bufs[n++] = &tools->kept;
     for (int i = 0; i < tools->plan->n_steps; i++) {
         bufs[n++] = &tools->made[i];
@@ -385,7 +385,7 @@ static int run_range(leat__tools *tools, const leat__where *at, int from, int to
         case LEAT_STEP_MAP: LEAT_TRY(leat__run_map(tools, step, at, err)); break;
         case LEAT_STEP_DRAW: LEAT_TRY(leat__run_draw(tools, step, at, err)); break;
         case LEAT_STEP_TRAIL: LEAT_TRY(leat__run_trail(tools, step, at, err)); break;
-        case LEAT_STEP_FOLLOW: LEAT_TRY(leat__run_follow(tools, step, at, err)); break;
+        case LEAT_STEP_COORDINATES: LEAT_TRY(leat__run_coordinates(tools, step, at, err)); break;
         }
     }
     return 0;

@@ -30,7 +30,7 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     uint64_t told[LEAT_VALUES_MAX];     /* what the index said                                      */
     leat__met met[LEAT_MEETINGS_MAX];   /* of the sample: sizes of pictures that move together         */
     leat__trail trail[LEAT_TRAILS_MAX]; /* (plan->n_trails) of the sample: how pictures have moved     */
-    leat__buf notes;                    /* of the JPEG that is being decoded                           */
+    leat__buf positions;                /* of the JPEG that is being decoded                           */
     leat__buf kept;                     /* what was left when boxes or keypoints were moved last       */
     size_t followed;                    /* of so many                                               */
     leat__cache_hand cached;

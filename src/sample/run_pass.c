@@ -107,9 +107,9 @@ static int finish_pass(leat__tools *tools, const leat__step *step, const leat__w
     }
     leat__pass pass;
     leat__warp warp;
-    leat__turns turns;
-    LEAT_TRY(leat__draw_pass(&pass, &warp, &turns, plan, &key, rows, err));
-    leat__trail_pass(tools, step, &pass, &turns, rows->height, rows->width);
+    leat__flips flips;
+    LEAT_TRY(leat__draw_pass(&pass, &warp, &flips, plan, &key, rows, err));
+    leat__trail_pass(tools, step, &pass, &flips, rows->height, rows->width);
     leat__value result = {.dtype = pass.dtype, .ndim = ndim};
     const int64_t hwc[3] = {pass.height, pass.width, rows->channels};
     for (int i = 0; i < ndim; i++) result.shape[i] = plan->nchw ? hwc[(i + 2) % 3] : hwc[i];
@@ -151,7 +151,7 @@ static void prepare_for_whole(leat__tools *tools, const leat__step *step, const 
                        .row = stop_at_first_row};
     leat__pass pass;
     leat__warp warp;
-    leat__turns turns;
+    leat__flips flips;
     leat_error ignored;
     leat__draw_key key = leat__run_draw_key(tools, at);
     key.params = NULL;
@@ -159,7 +159,7 @@ static void prepare_for_whole(leat__tools *tools, const leat__step *step, const 
     leat__buf_reserve(&tools->band,
                       band_bytes(rows.width, (size_t)rows.channels * leat_dtype_size(rows.dtype)));
     if (plan->resample == LEAT_RESAMPLE_NONE ||
-        leat__draw_pass(&pass, &warp, &turns, plan, &key, &rows, &ignored) < 0)
+        leat__draw_pass(&pass, &warp, &flips, plan, &key, &rows, &ignored) < 0)
         return;
     LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t nothing[LEAT_CACHE_LINE]; /* no row comes, so nothing is written */
     for (int flipped = 0; flipped < 2; flipped++) {
@@ -174,11 +174,11 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
     leat__decode_options options = step->as.pass->decode_options;
     options.memory_max = memory_max;
     leat__picture_info info;
-    leat__decode_notes notes;
-    leat__notes *kept = tools->plan->notes;
-    if (kept && leat__pass_notes(step->as.pass) &&
-        leat__notes_take(kept, file->data, file->bytes, &tools->notes, &notes))
-        options.notes = &notes;
+    leat__decode_positions positions;
+    leat__jpeg_store *kept = tools->plan->jpeg_store;
+    if (kept && leat__pass_uses_positions(step->as.pass) &&
+        leat__jpeg_store_take(kept, file->data, file->bytes, &tools->positions, &positions))
+        options.positions = &positions;
     leat__run_stage(tools, LEAT_STAGE_DECODE);
     LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
     if (step->as.pass->crop.draw) {
@@ -219,7 +219,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
         if (err) *err = end;
         return ended;
     }
-    if (rc == 0 && options.notes) leat__notes_put(kept, &notes);
+    if (rc == 0 && options.positions) leat__jpeg_store_put(kept, &positions);
     tools->stage = stage;
     return rc;
 }

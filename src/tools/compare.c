@@ -14,7 +14,7 @@ enum { BLOCK = 512 };
 typedef struct comparing {
     leat__side *side[2];
     const leat_compare_config *config;
-    const leat_config *feed;
+    const leat_config *pipeline;
     leat_compare_report *report;
     double sum[LEAT_SIDE_ARRAYS]; /* of the differences of each field */
 } comparing;
@@ -162,8 +162,8 @@ static int compare_all(comparing *c, leat_error *err) {
     leat_compare_report *report = c->report;
     while (!c->config->n_batches || report->n_batches < c->config->n_batches) {
         int got[2];
-        if (c->feed && c->feed->progress &&
-            c->feed->progress(c->feed->user, "comparing", report->n_batches, c->config->n_batches))
+        if (c->pipeline && c->pipeline->progress &&
+            c->pipeline->progress(c->pipeline->user, "comparing", report->n_batches, c->config->n_batches))
             return leat__fail(err, LEAT_ERR_CANCELLED, "stopped after %" PRIu64 " batches",
                               report->n_batches);
         for (int k = 0; k < 2; k++) {
@@ -183,20 +183,20 @@ static int compare_all(comparing *c, leat_error *err) {
     return 0;
 }
 
-int leat_compare(const char *a, const char *b, const leat_compare_config *config, const leat_config *feed,
+int leat_compare(const char *a, const char *b, const leat_compare_config *config, const leat_config *pipeline,
                  leat_compare_report *report, leat_error *err) {
     static const leat_compare_config all = {0};
     leat__error_clear(err);
     if (!a || !b || !report) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_compare: an argument is NULL");
     *report = (leat_compare_report){0};
     if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_compare_config, config, err));
-    if (feed) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, feed, err));
-    comparing c = {.config = config ? config : &all, .feed = feed, .report = report};
+    if (pipeline) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, pipeline, err));
+    comparing c = {.config = config ? config : &all, .pipeline = pipeline, .report = report};
     const char *const texts[] = {a, b};
     int rc = 0;
     for (int k = 0; k < 2 && rc == 0; k++) {
         report->side = k + 1;
-        rc = leat__side_open(&c.side[k], texts[k], feed, err);
+        rc = leat__side_open(&c.side[k], texts[k], pipeline, err);
     }
     if (rc == 0) {
         report->side = 0;

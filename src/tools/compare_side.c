@@ -19,7 +19,7 @@ typedef struct entry { /* one file of a folder */
 
 struct leat__side {
     leat_spec *spec; /* a pipeline ... */
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     leat_batch batch;
     const char *folder; /* ... or a folder; the caller's text */
     leat__buf entries;  /* sorted by number and name */
@@ -129,7 +129,7 @@ static void name_array(leat__side_array *array, const char *field, const char *s
 static int next_batch(leat__side *side, leat_error *err) {
     leat_batch_release(&side->batch);
     side->n_arrays = 0;
-    const int rc = leat_pipeline_next(side->feed, &side->batch, err);
+    const int rc = leat_pipeline_next(side->pipeline, &side->batch, err);
     for (int i = 0; rc == 0 && i < side->batch.n_tensors; i++) {
         const leat_tensor *t = &side->batch.tensor[i];
         leat__side_array *array = &side->array[side->n_arrays++];
@@ -165,7 +165,7 @@ int leat__side_open(leat__side **out, const char *text, const leat_config *confi
         rc = open_folder(side, err);
     } else {
         side->spec = leat_spec_new(text);
-        rc = side->spec ? leat_pipeline_open(&side->feed, side->spec, config, err)
+        rc = side->spec ? leat_pipeline_open(&side->pipeline, side->spec, config, err)
                         : leat__fail_memory(err, strlen(text), "a pipeline text");
     }
     if (rc < 0) leat__side_close(out);
@@ -189,7 +189,7 @@ void leat__side_close(leat__side **handle) {
     if (!side) return;
     *handle = NULL;
     leat_batch_release(&side->batch);
-    leat_pipeline_close(&side->feed);
+    leat_pipeline_close(&side->pipeline);
     leat_spec_free(&side->spec);
     for (int i = 0; i < LEAT_SIDE_ARRAYS; i++) leat__buf_free(&side->bytes[i]);
     leat__buf_free(&side->entries);

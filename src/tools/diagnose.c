@@ -12,7 +12,7 @@
 static const double much = 0.3;
 
 typedef struct view { /* the counters as shares */
-    const leat_pipeline *feed;
+    const leat_pipeline *pipeline;
     int threads, cores;
     double idle;    /* of the workers' time, without work                     */
     double blocked; /* of their busy time, not on a core                      */
@@ -24,8 +24,8 @@ static double share(double part, double whole) {
     return LEAT_CLAMP(x, 0.0, 1.0);
 }
 
-static view look(const leat_pipeline *feed, const leat_stats *stats, double seconds) {
-    view v = {.feed = feed,
+static view look(const leat_pipeline *pipeline, const leat_stats *stats, double seconds) {
+    view v = {.pipeline = pipeline,
               .threads = LEAT_MAX(stats->n_threads, 1),
               .cores = leat__cpu_count(),
               .top = LEAT_STAGE_READ};
@@ -42,7 +42,7 @@ static view look(const leat_pipeline *feed, const leat_stats *stats, double seco
 }
 
 static bool source_is(const view *v, const char *name) {
-    return strncmp((const char *)v->feed->plan.text.data, name, strlen(name)) == 0;
+    return strncmp((const char *)v->pipeline->plan.text.data, name, strlen(name)) == 0;
 }
 
 static void tell(leat_diagnosis *out, int bottleneck, int percent, const char *fmt, ...) LEAT_PRINTF(4, 5);
@@ -69,7 +69,7 @@ static int percent_of(double x) {
 
 /* What is no stage's work: false if nothing of the kind binds. */
 static bool find_waiting(const view *v, leat_diagnosis *out) {
-    if (v->idle > much && leat__stream_plan_streams(&v->feed->plan) > 0 && source_is(v, "tfrecord")) {
+    if (v->idle > much && leat__stream_plan_streams(&v->pipeline->plan) > 0 && source_is(v, "tfrecord")) {
         tell(out, LEAT_BOTTLENECK_STREAM, percent_of(v->idle),
              "Inflating the stream is the bottleneck: one thread does it and the workers wait.");
         advise(out, "Try files without compression: they are read in parallel and shuffled as a whole.");
@@ -134,16 +134,16 @@ static void find_work(const view *v, leat_diagnosis *out) {
     }
 }
 
-int leat_diagnose(leat_diagnosis *out, const leat_pipeline *feed, const leat_stats *stats, double seconds,
+int leat_diagnose(leat_diagnosis *out, const leat_pipeline *pipeline, const leat_stats *stats, double seconds,
                   leat_error *err) {
     leat__error_clear(err);
-    if (!out || !feed) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_diagnose: an argument is NULL");
+    if (!out || !pipeline) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_diagnose: an argument is NULL");
     *out = (leat_diagnosis){0};
     leat_stats own;
-    if (!stats) leat_pipeline_stats(feed, &own);
+    if (!stats) leat_pipeline_stats(pipeline, &own);
     if (!(seconds > 0))
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_diagnose: the time must be above 0 seconds");
-    const view v = look(feed, stats ? stats : &own, seconds);
+    const view v = look(pipeline, stats ? stats : &own, seconds);
     if (!find_waiting(&v, out)) find_work(&v, out);
     return 0;
 }

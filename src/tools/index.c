@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat_index: makes indexes anew and keeps them. Opening a source does all of the work but that for checkpoints. */
+/* leat_index: makes indexes anew and keeps them. Opening a source does all of the work but that for positions. */
 #include <limits.h>
 #include <stdio.h>
 
@@ -23,9 +23,8 @@ typedef struct indexing {
 static int finish_source(indexing *job, const leat__source *source, bool records, leat_error *err) {
     job->report.n_samples += source->n_samples;
     LEAT_TRY(must_be_kept(source, err));
-    if (!job->how.checkpoints) return 0;
-    return leat__tool_checkpoints(source, records, &job->options, job->config, &job->report.n_checkpoints,
-                                  err);
+    if (!job->how.positions) return 0;
+    return leat__tool_checkpoints(source, records, &job->options, job->config, &job->report.n_positions, err);
 }
 
 static int index_records(indexing *job, const leat__targets *targets, leat_error *err) {

@@ -352,14 +352,14 @@ static void describe(const ceiling *roof, char *what, size_t cap) {
                  (double)roof->ring_bytes / 1e6);
 }
 
-int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *feed, double seconds,
-                          leat_error *err) {
+int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *pipeline,
+                          double seconds, leat_error *err) {
     leat__error_clear(err);
     if (!out) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_roofline_measure: out is NULL");
     *out = (leat_roofline){0};
-    if (feed) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, feed, err));
+    if (pipeline) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, pipeline, err));
     LEAT_TRY(leat_spec_error(spec, err));
-    const leat_config config = feed ? *feed : (leat_config){0};
+    const leat_config config = pipeline ? *pipeline : (leat_config){0};
     leat__plan *plan = leat__alloc(LEAT_MEM_TOOL, sizeof *plan);
     if (!plan) return leat__fail_memory(err, sizeof *plan, "a plan");
     int rc = leat__plan_build(plan, spec, &config, err);

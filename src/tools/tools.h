@@ -81,7 +81,7 @@ int leat__sequence_next(leat__sequence *s, leat__span *key, leat__wire *steps);
 /* The Feature of the next time step, without its key: 1, 0 at the end, LEAT_ERR_FORMAT. */
 int leat__sequence_step(leat__wire *steps, leat__feature *out);
 
-/* checkpoints.c: those of all JPEGs of a folder, or in records; adds the number of files that have them to *n_noted. */
+/* index_positions.c: those of all JPEGs of a folder, or in records; adds the number of files that have them to *n_noted. */
 int leat__tool_checkpoints(const leat__source *source, bool records, const leat__open_options *open,
                            const leat_tool_config *config, uint64_t *n_noted, leat_error *err);
 

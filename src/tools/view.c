@@ -25,7 +25,7 @@ static const uint64_t positions_max = UINT64_C(30000000);
 typedef struct viewing {
     const leat_spec *spec;
     leat_view_config config;
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     leat_spec *plain_spec; /* source, parsing and decoding only */
     leat__plan plain;
     leat__tools *tools; /* for the originals */
@@ -62,7 +62,8 @@ static void note_bad(leat__view_cell *cell, const leat_error *err) {
 /* -------------------------------------------------------------------------------------------- labels */
 
 static void name_class(const viewing *v, int64_t number, char *out, size_t cap) {
-    const char *name = number >= 0 && number <= INT32_MAX ? leat_pipeline_class(v->feed, (int)number) : NULL;
+    const char *name =
+        number >= 0 && number <= INT32_MAX ? leat_pipeline_class(v->pipeline, (int)number) : NULL;
     if (name) snprintf(out, cap, "%s", name);
     else snprintf(out, cap, "class %" PRId64, number);
 }
@@ -140,7 +141,7 @@ static int take_original(viewing *v, int row, const leat__piece *piece, leat_err
     }
     const leat__value *picture = value_of(v, v->field), *label = value_of(v, v->label_field);
     char whole[1000], name[56]; /* two lines below a small picture */
-    leat_pipeline_name(v->feed, v->row[row].sample, whole, sizeof whole);
+    leat_pipeline_name(v->pipeline, v->row[row].sample, whole, sizeof whole);
     leat__printable(name, sizeof name, whole, strlen(whole));
     if (label)
         describe_label(v, label->dtype, label->data, label->bytes / leat_dtype_size(label->dtype),
@@ -186,7 +187,7 @@ static void leave_originals(viewing *v) {
 }
 
 static int take_originals(viewing *v, leat_error *err) {
-    const leat__stream_plan *stream = v->feed->plan.stream;
+    const leat__stream_plan *stream = v->pipeline->plan.stream;
     if (stream && (stream->n_parts || stream->cycle)) {
         leave_originals(v);
         return 0;
@@ -229,7 +230,7 @@ static bool wants(const viewing *v, int row) {
 
 static int take_single(viewing *v, int row, uint64_t epoch, uint64_t position, leat_error *err) {
     leat_batch batch;
-    int rc = leat_pipeline_sample(v->feed, epoch, position, &batch, err);
+    int rc = leat_pipeline_sample(v->pipeline, epoch, position, &batch, err);
     if (rc < 0 && is_bad(err)) {
         note_bad(cell_at(v, row, 1 + v->row[row].n_found++), err);
         v->row[row].taken = true;
@@ -242,7 +243,7 @@ static int take_single(viewing *v, int row, uint64_t epoch, uint64_t position, l
 
 /* Every row gets at most one more version in an epoch: where its sample is then. */
 static int take_epoch(viewing *v, uint64_t epoch, leat_error *err) {
-    leat__order *order = &v->feed->plan.order;
+    leat__order *order = &v->pipeline->plan.order;
     bool shuffled = false;
     for (int i = 0; i < order->n_verbs; i++) shuffled |= order->verb[i].kind == LEAT_ORDER_SHUFFLE;
     int left = v->config.n_samples;
@@ -262,14 +263,14 @@ static int take_epoch(viewing *v, uint64_t epoch, leat_error *err) {
 
 /* A stream comes batch by batch: the first samples of the first epoch make the rows. */
 static int take_stream_epoch(viewing *v, uint64_t epoch, leat_error *err) {
-    leat__lock(&v->feed->ring->mutex);
+    leat__lock(&v->pipeline->ring->mutex);
     int rc = 0, seen = 0;
-    leat__sched_move(v->feed, (leat__cursor){.epoch = epoch}, NULL);
-    leat__unlock(&v->feed->ring->mutex);
+    leat__sched_move(v->pipeline, (leat__cursor){.epoch = epoch}, NULL);
+    leat__unlock(&v->pipeline->ring->mutex);
     int left = v->config.n_samples;
     while (rc == 0 && left > 0 && seen < STREAM_SAMPLES) {
         leat_batch batch;
-        rc = leat_pipeline_next(v->feed, &batch, err);
+        rc = leat_pipeline_next(v->pipeline, &batch, err);
         if (rc != 0) break;
         for (int k = 0; k < batch.n && rc == 0; k++, seen++) {
             if (epoch == 0 && seen < v->config.n_samples) v->row[seen].sample = batch.sample[k];
@@ -296,8 +297,8 @@ static bool complete(const viewing *v) {
 static int take_versions(viewing *v, leat_error *err) {
     for (int epoch = 0; epoch < v->config.n_versions + MORE_EPOCHS && !complete(v); epoch++) {
         for (int i = 0; i < v->config.n_samples; i++) v->row[i].taken = false;
-        LEAT_TRY(v->feed->plan.stream ? take_stream_epoch(v, (uint64_t)epoch, err)
-                                      : take_epoch(v, (uint64_t)epoch, err));
+        LEAT_TRY(v->pipeline->plan.stream ? take_stream_epoch(v, (uint64_t)epoch, err)
+                                          : take_epoch(v, (uint64_t)epoch, err));
         if (v->progress &&
             v->progress(v->user, "pictures", (uint64_t)epoch + 1, (uint64_t)v->config.n_versions))
             return leat__fail(err, LEAT_ERR_CANCELLED, "stopped");
@@ -309,16 +310,17 @@ static int take_versions(viewing *v, leat_error *err) {
 
 /* Rows spread evenly over the epoch, so that an order by class shows several of them. */
 static int choose_samples(viewing *v, leat_error *err) {
-    leat__order *order = &v->feed->plan.order;
+    leat__order *order = &v->pipeline->plan.order;
     uint64_t length = leat__order_length(order);
-    if (length == LEAT_ENDLESS) length = v->feed->plan.source->n_samples;
-    if (!v->feed->plan.stream && length < (uint64_t)v->config.n_samples) v->config.n_samples = (int)length;
+    if (length == LEAT_ENDLESS) length = v->pipeline->plan.source->n_samples;
+    if (!v->pipeline->plan.stream && length < (uint64_t)v->config.n_samples)
+        v->config.n_samples = (int)length;
     const size_t rows = (size_t)v->config.n_samples, cells = rows * (size_t)v->n_columns;
     v->row = leat__alloc(LEAT_MEM_TOOL, rows * sizeof *v->row);
     v->cell = leat__alloc(LEAT_MEM_TOOL, cells * sizeof *v->cell);
     if (!v->row || !v->cell) return leat__fail_memory(err, cells * sizeof *v->cell, "a sheet");
     v->n_cells = cells;
-    for (size_t i = 0; i < rows && !v->feed->plan.stream; i++) {
+    for (size_t i = 0; i < rows && !v->pipeline->plan.stream; i++) {
         v->row[i].position = length / rows * i + length % rows * i / rows;
         v->row[i].sample = leat__order_map(order, 0, v->row[i].position).sample;
     }
@@ -328,7 +330,7 @@ static int choose_samples(viewing *v, leat_error *err) {
 /* The field that is shown, and the one that names the class. */
 static int choose_fields(viewing *v, leat_error *err) {
     leat_field fields[LEAT_FIELDS_MAX];
-    const int n = leat_pipeline_fields(v->feed, fields, LEAT_FIELDS_MAX);
+    const int n = leat_pipeline_fields(v->pipeline, fields, LEAT_FIELDS_MAX);
     for (int i = 0; i < n; i++) {
         const leat_field *f = &fields[i];
         const bool scalar = !f->ragged && f->dtype <= LEAT_DTYPE_I64 && f->ndim == 0;
@@ -367,14 +369,14 @@ static void set_ranges(viewing *v, char *text, size_t cap) {
 static int write_sheet(viewing *v, const char *path, leat_view_report *report, leat_error *err) {
     char range[200], note[600];
     set_ranges(v, range, sizeof range);
-    const int64_t length = leat_pipeline_samples(v->feed);
+    const int64_t length = leat_pipeline_samples(v->pipeline);
     char of[40] = "";
     if (length >= 0) snprintf(of, sizeof of, " of %" PRId64, length);
     snprintf(note, sizeof note,
              "%d%s samples, seed %" PRIu64
              ". Left the original; beside it what the pipeline makes of it, epoch after "
              "epoch. EPOCH:POSITION is for leat run --sample. %s: %s.",
-             v->config.n_samples, of, v->feed->plan.seed, v->field, range);
+             v->config.n_samples, of, v->pipeline->plan.seed, v->field, range);
     const leat__view_sheet sheet = {.n_rows = v->config.n_samples,
                                     .n_columns = v->n_columns,
                                     .size = v->config.size,
@@ -403,7 +405,7 @@ static int view_all(viewing *v, const char *path, leat_config *config, leat_view
     config->n_epochs = v->config.n_versions + MORE_EPOCHS;
     v->progress = config->progress;
     v->user = config->user;
-    LEAT_TRY(leat_pipeline_open(&v->feed, v->spec, config, err));
+    LEAT_TRY(leat_pipeline_open(&v->pipeline, v->spec, config, err));
     LEAT_TRY(choose_fields(v, err));
     LEAT_TRY(choose_samples(v, err));
     LEAT_TRY(take_versions(v, err));
@@ -420,16 +422,16 @@ static int in_range(int value, int fallback, int low, int high, const char *what
 }
 
 int leat_view(const leat_spec *spec, const char *path, const leat_view_config *config,
-              const leat_config *feed, leat_view_report *report, leat_error *err) {
+              const leat_config *pipeline, leat_view_report *report, leat_error *err) {
     leat_view_report unused;
-    leat_config own = feed ? *feed : (leat_config){0};
+    leat_config own = pipeline ? *pipeline : (leat_config){0};
     viewing v = {.spec = spec, .config = config ? *config : (leat_view_config){0}};
     leat__error_clear(err);
     if (!report) report = &unused;
     *report = (leat_view_report){0};
     if (!path) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_view: the path is NULL");
     if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_view_config, config, err));
-    if (feed) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, feed, err));
+    if (pipeline) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, pipeline, err));
     LEAT_TRY(leat_spec_error(spec, err));
     leat_view_config *c = &v.config;
     LEAT_TRY(
@@ -445,7 +447,7 @@ int leat_view(const leat_spec *spec, const char *path, const leat_view_config *c
     leat__free(v.tools);
     leat__plan_free(&v.plain);
     leat_spec_free(&v.plain_spec);
-    leat_pipeline_close(&v.feed);
+    leat_pipeline_close(&v.pipeline);
     leat__buf_free(&v.work);
     leat__free(v.cell);
     leat__free(v.row);

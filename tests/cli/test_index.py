@@ -93,7 +93,7 @@ CROP = "shuffle | decode | random_resized_crop 24 | random_flip_left_right | bat
 
 
 def photos(folder, n=6):
-    """JPEGs with something to skip in them, and one that has no checkpoints."""
+    """JPEGs with something to skip in them, and one that has no positions."""
     (folder / "a").mkdir(parents=True)
     for number in range(n):
         image = Image.fromarray(paint(150, 190, number))
@@ -106,16 +106,16 @@ def digest(leat, spec, *more) -> str:
     return leat("run", spec, "--sink", "digest", "--epochs", "3", "--on-error", "skip", "-q", *more).stdout
 
 
-def test_checkpoints_of_a_folder(leat, tmp_path):
+def test_positions_of_a_folder(leat, tmp_path):
     folder = photos(tmp_path / "photos")
     spec = f"folder {folder} | {CROP}"
-    plain = digest(leat, spec + " | options checkpoints=off")
+    plain = digest(leat, spec + " | options positions=off")
     assert len(kept(tmp_path)) == 1
-    text = leat("index", "--checkpoints", folder).stdout
-    assert text.startswith("7 samples indexed, with checkpoints of 6 JPEGs in ")
+    text = leat("index", "--positions", folder).stdout
+    assert text.startswith("7 samples indexed, with positions of 6 JPEGs in ")
     assert len(kept(tmp_path)) == 2
     plan = leat("plan", spec).stdout
-    assert "checkpoints of 6 files are there" in plan
+    assert "positions of 6 files are there" in plan
     assert "of 7 JPEGs looked at, 6 are ordinary; others are not: progressive (see leat info)" in plan
     before = [path.read_bytes() for path in kept(tmp_path)]
     assert digest(leat, spec) == plain
@@ -124,23 +124,23 @@ def test_checkpoints_of_a_folder(leat, tmp_path):
     assert digest(leat, spec, "--no-side-files") == plain
 
 
-def test_checkpoints_are_kept_by_a_run(leat, tmp_path):
+def test_positions_are_kept_by_a_run(leat, tmp_path):
     folder = photos(tmp_path / "photos")
     spec = f"folder {folder} | {CROP}"
-    assert "checkpoints of 0 files are there" in leat("plan", spec).stdout
+    assert "positions of 0 files are there" in leat("plan", spec).stdout
     first = digest(leat, spec)
-    assert "checkpoints of 6 files are there" in leat("plan", spec).stdout
+    assert "positions of 6 files are there" in leat("plan", spec).stdout
     assert digest(leat, spec) == first
 
 
-def test_checkpoints_beside(leat, tmp_path):
+def test_positions_beside(leat, tmp_path):
     folder = photos(tmp_path / "photos")
-    leat("index", "--beside", "-c", folder)
+    leat("index", "--beside", "-p", folder)
     assert kept(tmp_path) == [tmp_path / ".photos.leatidx", tmp_path / ".photos.positions.leatseg"]
-    assert "checkpoints of 6 files are there" in leat("plan", f"folder {folder} | {CROP}").stdout
+    assert "positions of 6 files are there" in leat("plan", f"folder {folder} | {CROP}").stdout
 
 
-def test_checkpoints_of_records(leat, records, tmp_path):
+def test_positions_of_records(leat, records, tmp_path):
     folder = photos(tmp_path / "photos")
     (tmp_path / "shards").mkdir()
     files = sorted((folder / "a").iterdir())
@@ -148,21 +148,21 @@ def test_checkpoints_of_records(leat, records, tmp_path):
         images = [{"image": path.read_bytes(), "label": 1} for path in files[number::2]]
         settle(records(f"shards/{number}.tfrecord", images))
     spec = f"tfrecord '{tmp_path}/shards/*.tfrecord' | parse image:bytes label:int64 | {CROP}"
-    plain = digest(leat, spec + " | options checkpoints=off")
-    assert ", with checkpoints of 3 JPEGs in" in leat("index", "-c", "shards/0.tfrecord").stdout
-    assert "checkpoints of 3 files are there" in leat("plan", spec).stdout
-    leat("index", "-c", "shards/1.tfrecord")  # adds to them
+    plain = digest(leat, spec + " | options positions=off")
+    assert ", with positions of 3 JPEGs in" in leat("index", "-p", "shards/0.tfrecord").stdout
+    assert "positions of 3 files are there" in leat("plan", spec).stdout
+    leat("index", "-p", "shards/1.tfrecord")  # adds to them
     plan = leat("plan", spec).stdout
-    assert "checkpoints of 6 files are there" in plan and "of 7 JPEGs looked at, 6 are ordinary;" in plan
+    assert "positions of 6 files are there" in plan and "of 7 JPEGs looked at, 6 are ordinary;" in plan
     assert digest(leat, spec) == plain
 
 
-def test_checkpoints_that_are_no_good(leat, tmp_path):
+def test_positions_that_are_no_good(leat, tmp_path):
     folder = photos(tmp_path / "photos")
     spec = f"folder {folder} | {CROP}"
     settle(folder, folder / "a")
-    plain = digest(leat, spec + " | options checkpoints=off")
-    leat("index", "--beside", "-c", folder)
+    plain = digest(leat, spec + " | options positions=off")
+    leat("index", "--beside", "-p", folder)
     place = tmp_path / ".photos.positions.leatseg"
     good = place.read_bytes()
     spoilt = bytearray(good)
@@ -170,7 +170,7 @@ def test_checkpoints_that_are_no_good(leat, tmp_path):
     for bad, n in ((b"", 0), (good[:40], 0), (good[:-1], 5), (good[:-40], 5), (good + b"x", 6), (spoilt, 5),
                    (good[:50] + b"\1" + good[51:], 0), (b"x" * len(good), 0), (good[:64] + b"x" * 320 + good[64:], 6)):
         place.write_bytes(bad)
-        assert f"checkpoints of {n} files are there" in leat("plan", spec).stdout
+        assert f"positions of {n} files are there" in leat("plan", spec).stdout
         assert digest(leat, spec, "--no-side-files") == digest(leat, spec) == plain
         shutil.rmtree(tmp_path / "cache")
     place.write_bytes(good)  # and the files change, but neither their sizes nor their times
@@ -179,18 +179,18 @@ def test_checkpoints_that_are_no_good(leat, tmp_path):
         body[len(body) // 2] ^= 64
         path.write_bytes(body)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert digest(leat, spec) == digest(leat, spec + " | options checkpoints=off")
+    assert digest(leat, spec) == digest(leat, spec + " | options positions=off")
 
 
-def test_checkpoints_where_none_are_needed(leat, tmp_path):
+def test_positions_where_none_are_needed(leat, tmp_path):
     folder = photos(tmp_path / "photos")
     whole = leat("plan", f"folder {folder} | decode | resize 20 20 | batch 2").stdout
-    assert "no checkpoints: pictures are decoded whole" in whole and "leat's own for ordinary files" in whole
+    assert "no positions: pictures are decoded whole" in whole and "leat's own for ordinary files" in whole
     assert "of 7 JPEGs looked at, 6 are ordinary; others are not: progressive" in whole
-    off = leat("plan", f"folder {folder} | {CROP} | options checkpoints=off").stdout
-    assert "no checkpoints: they are switched off" in off
+    off = leat("plan", f"folder {folder} | {CROP} | options positions=off").stdout
+    assert "no positions: they are switched off" in off
     fast = leat("plan", f"folder {folder} | {CROP} | options accuracy=fast").stdout
-    assert "libjpeg-turbo with its fast IDCT" in fast and " checkpoints" not in fast
+    assert "libjpeg-turbo with its fast IDCT" in fast and " positions" not in fast
 
 
 def test_the_plan_of_other_pictures(leat, tmp_path):
@@ -199,3 +199,10 @@ def test_the_plan_of_other_pictures(leat, tmp_path):
         Image.fromarray(paint(20, 20, number)).save(tmp_path / f"png/{number}.png")
     plan = leat("plan", "folder png labels=none | decode | resize 8 8 | batch 2").stdout
     assert "decoder   of PNG, WebP, GIF or BMP: none of 3 pictures looked at is a JPEG\n" in plan
+
+
+def test_old_names(leat, tmp_path):
+    done = leat("index", "--checkpoints", tmp_path, code=2)
+    assert "the option --checkpoints is called --positions now" in done.stderr
+    done = leat("plan", "synth 9 | batch 3 | options checkpoints=off", code=2)
+    assert "options: the argument 'checkpoints' is called 'positions' now" in done.stderr

@@ -71,14 +71,14 @@ static bool is_small(const leat_spec *spec, int depth) {
 
 static uint64_t run(const leat_spec *spec, int *rc) {
     const leat_config config = {.synchronous = 1, .memory_max_bytes = 4 << 20, .no_side_files = 1};
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_error err;
     uint64_t digest = 0;
-    *rc = leat_pipeline_open(&feed, spec, &config, &err);
+    *rc = leat_pipeline_open(&pipeline, spec, &config, &err);
     if (*rc < 0) require(err.message[0] && !strchr(err.message, '\n'));
     for (int i = 0; i < 2 && *rc == 0; i++) {
         leat_batch b;
-        *rc = leat_pipeline_next(feed, &b, &err);
+        *rc = leat_pipeline_next(pipeline, &b, &err);
         if (*rc < 0) require(err.message[0] && !strchr(err.message, '\n'));
         for (int k = 0; *rc == 0 && k < b.n_tensors; k++)
             digest = leat__hash(b.tensor[k].data, (size_t)(b.tensor[k].stride[0] * b.tensor[k].shape[0]),
@@ -86,10 +86,10 @@ static uint64_t run(const leat_spec *spec, int *rc) {
         leat_batch_release(&b);
     }
     char text[1024];
-    if (feed)
-        require(leat_pipeline_plan(feed, text, sizeof text) > 0 &&
-                leat_pipeline_state(feed, text, sizeof text, NULL) == 0);
-    leat_pipeline_close(&feed);
+    if (pipeline)
+        require(leat_pipeline_plan(pipeline, text, sizeof text) > 0 &&
+                leat_pipeline_state(pipeline, text, sizeof text, NULL) == 0);
+    leat_pipeline_close(&pipeline);
     return digest;
 }
 

@@ -72,20 +72,21 @@ static leat_pipeline *open_text(const char *text) {
     leat_spec *spec = leat_spec_new(text);
     const leat_config config = {
         .synchronous = 1, .n_epochs = 2, .no_side_files = 1, .memory_max_bytes = 64 << 20};
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_error err = {0};
-    if (leat_pipeline_open(&feed, spec, &config, &err) != 0) fprintf(stderr, "%s: %s\n", text, err.message);
-    require(feed);
+    if (leat_pipeline_open(&pipeline, spec, &config, &err) != 0)
+        fprintf(stderr, "%s: %s\n", text, err.message);
+    require(pipeline);
     leat_spec_free(&spec);
-    return feed;
+    return pipeline;
 }
 
 /* Up to n batches; their bytes, and how it ended. */
-static int take(leat_pipeline *feed, int n, uint64_t *digest) {
+static int take(leat_pipeline *pipeline, int n, uint64_t *digest) {
     leat_batch b;
     leat_error err;
     int rc = 0;
-    for (int i = 0; i < n && (rc = leat_pipeline_next(feed, &b, &err)) == 0; i++) {
+    for (int i = 0; i < n && (rc = leat_pipeline_next(pipeline, &b, &err)) == 0; i++) {
         *digest =
             leat__hash(b.tensor[0].data, (size_t)(b.tensor[0].shape[0] * b.tensor[0].stride[0]), *digest);
         leat_batch_release(&b);
@@ -116,28 +117,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char state[4096], again[4096];
     leat_error err;
     if (size < 1) return 0;
-    leat_pipeline *feed = open_text(texts[data[0] & 7]);
+    leat_pipeline *pipeline = open_text(texts[data[0] & 7]);
     uint64_t digest = 0;
     size_t n;
-    take(feed, data[0] >> 3 & 7, &digest);
+    take(pipeline, data[0] >> 3 & 7, &digest);
     if (data[0] & 0x40) {
         n = size - 1 < sizeof state - 1 ? size - 1 : sizeof state - 1;
         memcpy(state, data + 1, n);
         state[n] = 0;
     } else {
-        require(leat_pipeline_state(feed, state, sizeof state, &err) == 0);
+        require(leat_pipeline_state(pipeline, state, sizeof state, &err) == 0);
         n = edit(state, strlen(state), sizeof state, data + 1, size - 1);
     }
-    if (leat_pipeline_restore(feed, state, &err) != 0) {
+    if (leat_pipeline_restore(pipeline, state, &err) != 0) {
         require(err.message[0] && !strchr(err.message, '\n'));
-    } else if (leat_pipeline_state(feed, again, sizeof again, &err) == 0) {
+    } else if (leat_pipeline_state(pipeline, again, sizeof again, &err) == 0) {
         uint64_t first = 0, second = 0;
-        const int rc = take(feed, 2, &first);
+        const int rc = take(pipeline, 2, &first);
         if (rc >= 0) {
-            require(leat_pipeline_restore(feed, again, &err) == 0);
-            require(take(feed, 2, &second) == rc && first == second);
+            require(leat_pipeline_restore(pipeline, again, &err) == 0);
+            require(take(pipeline, 2, &second) == rc && first == second);
         }
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     return 0;
 }

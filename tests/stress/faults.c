@@ -60,14 +60,14 @@ static int begin(void **state) {
 
 static tape attempt(int scene, int on_error) {
     leat_spec *spec = spec_of("%s", text[scene]);
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_error err;
     tape t = {0};
     const leat_config config = {.n_threads = 2, .on_error = on_error, .no_side_files = 1};
-    t.rc = leat_pipeline_open(&feed, spec, &config, &err);
-    if (t.rc == 0) t = record(feed, -1);
+    t.rc = leat_pipeline_open(&pipeline, spec, &config, &err);
+    if (t.rc == 0) t = record(pipeline, -1);
     else snprintf(t.message, sizeof t.message, "%s", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     mood = WELL;
     return t;
@@ -142,13 +142,13 @@ static void test_no_space(void **state) {
     tight = before;
     tight.rlim_cur = 50;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_spec *spec = leat_spec_new(text[0]);
     leat_error err;
-    const int rc = leat_pipeline_open(&feed, spec, &(leat_config){.n_threads = 1}, &err);
+    const int rc = leat_pipeline_open(&pipeline, spec, &(leat_config){.n_threads = 1}, &err);
     tape t = {0};
-    if (rc == 0) t = record(feed, -1);
-    leat_pipeline_close(&feed);
+    if (rc == 0) t = record(pipeline, -1);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(rc, 0);

@@ -13,36 +13,36 @@
 #define CHECK(truth) \
     if (!(truth)) _exit(__LINE__ % 250 + 1)
 
-static void be_the_child(leat_pipeline *feed, leat_batch *held, uint64_t digest, const char *state,
+static void be_the_child(leat_pipeline *pipeline, leat_batch *held, uint64_t digest, const char *state,
                          const char *own) {
     leat_batch batch;
     leat_error err;
     leat_stats stats;
     leat_bad bad;
     char text[4096];
-    CHECK(leat_pipeline_next(feed, &batch, &err) == LEAT_ERR_FORKED && strstr(err.message, "fork"));
-    CHECK(leat_pipeline_restore(feed, state, &err) == LEAT_ERR_FORKED);
+    CHECK(leat_pipeline_next(pipeline, &batch, &err) == LEAT_ERR_FORKED && strstr(err.message, "fork"));
+    CHECK(leat_pipeline_restore(pipeline, state, &err) == LEAT_ERR_FORKED);
     CHECK(batch_digest(held) == digest); /* its copy of a batch is good */
     leat_batch_release(held);
     CHECK(held->lease == NULL);
-    leat_pipeline_stats(feed, &stats);
-    leat_pipeline_samples(feed);
-    leat_pipeline_length(feed);
-    leat_pipeline_bad(feed, 0, &bad);
-    leat_pipeline_plan(feed, text, sizeof text);
-    leat_pipeline_cancel(feed);
-    leat_pipeline_close(&feed);
-    CHECK(feed == NULL);
+    leat_pipeline_stats(pipeline, &stats);
+    leat_pipeline_samples(pipeline);
+    leat_pipeline_length(pipeline);
+    leat_pipeline_bad(pipeline, 0, &bad);
+    leat_pipeline_plan(pipeline, text, sizeof text);
+    leat_pipeline_cancel(pipeline);
+    leat_pipeline_close(&pipeline);
+    CHECK(pipeline == NULL);
 #if defined(__SANITIZE_ADDRESS__) /* its allocator does not survive a fork of threads: nothing new in there */
     (void)own;
     _exit(0);
 #endif
     leat_spec *spec = leat_spec_new(own);
-    CHECK(leat_pipeline_open(&feed, spec, NULL, &err) == 0);
+    CHECK(leat_pipeline_open(&pipeline, spec, NULL, &err) == 0);
     int n = 0;
-    while (leat_pipeline_next(feed, &batch, &err) == 0) n += batch.n, leat_batch_release(&batch);
+    while (leat_pipeline_next(pipeline, &batch, &err) == 0) n += batch.n, leat_batch_release(&batch);
     CHECK(n == 40);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
     _exit(0);
 }
@@ -62,25 +62,25 @@ static int wait_for(pid_t child) {
 }
 
 static void check_forks(const char *text, int n_forks) {
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("%s", text), &(leat_config){.n_threads = 3, .n_slots = 3, .n_epochs = -1});
     char state[1024];
-    assert_true(leat_pipeline_state(feed, state, sizeof state, NULL) == 0);
+    assert_true(leat_pipeline_state(pipeline, state, sizeof state, NULL) == 0);
     for (int i = 0; i < n_forks; i++) {
         leat_batch b;
         leat_error err;
-        if (leat_pipeline_next(feed, &b, &err) != 0) fail_msg("%s", err.message);
+        if (leat_pipeline_next(pipeline, &b, &err) != 0) fail_msg("%s", err.message);
         const uint64_t digest = batch_digest(&b);
         usleep((useconds_t)(i * 37 % 500));
         fflush(NULL);
         const pid_t child = fork();
         assert_true(child >= 0);
-        if (child == 0) be_the_child(feed, &b, digest, state, "synth 40 16 16 | batch 8");
+        if (child == 0) be_the_child(pipeline, &b, digest, state, "synth 40 16 16 | batch 8");
         assert_int_equal(wait_for(child), 0);
         assert_true(batch_digest(&b) == digest);
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_synth(void **state) {

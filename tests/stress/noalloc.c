@@ -46,11 +46,11 @@ enum { EPOCHS = 6, SETTLE_SECONDS = 50 };
 /* The end of the warm-up. Every sample has been met once; a worker that was not given the processor since may still
  * have to make its buffers as large as the largest that another has needed. While this thread holds a batch the ring
  * fills, so that all threads come to rest. */
-static void settle(leat_pipeline *feed) {
+static void settle(leat_pipeline *pipeline) {
     for (int ms = 0; ms < 1000 * SETTLE_SECONDS; ms++) {
-        leat__lock(&feed->ring->mutex);
-        const bool settled = leat__sched_settled(feed);
-        leat__unlock(&feed->ring->mutex);
+        leat__lock(&pipeline->ring->mutex);
+        const bool settled = leat__sched_settled(pipeline);
+        leat__unlock(&pipeline->ring->mutex);
         if (settled) return;
         usleep(1000);
     }
@@ -63,15 +63,15 @@ typedef struct late { /* after the first epoch */
     bool grew; /* more memory is held than at the end of the warm-up */
 } late;
 
-static void count_epochs(leat_pipeline *feed, bool threads, late *out) {
+static void count_epochs(leat_pipeline *pipeline, bool threads, late *out) {
     leat_batch b;
     leat_error err;
     int rc, last = 0;
     uint64_t epoch = 0, held = 0;
     *out = (late){0};
-    while ((rc = leat_pipeline_next(feed, &b, &err)) == 0) {
+    while ((rc = leat_pipeline_next(pipeline, &b, &err)) == 0) {
         if (epoch == 0 && b.epoch == 1) {
-            if (threads) settle(feed);
+            if (threads) settle(pipeline);
             held = memory_held();
             last = n_allocations;
         }
@@ -94,12 +94,12 @@ static late run_epochs(leat_spec *spec, int threads) {
                                 .n_epochs = EPOCHS,
                                 .no_side_files = 1,
                                 .params = threads % 2};
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     leat_error err;
     late found;
-    if (leat_pipeline_open(&feed, spec, &config, &err) != 0) fail_msg("%s", err.message);
-    count_epochs(feed, threads > 0, &found);
-    leat_pipeline_close(&feed);
+    if (leat_pipeline_open(&pipeline, spec, &config, &err) != 0) fail_msg("%s", err.message);
+    count_epochs(pipeline, threads > 0, &found);
+    leat_pipeline_close(&pipeline);
     return found;
 }
 

@@ -89,24 +89,24 @@ static int attempt(const scene *s, const leat_config *config, tape *out, leat_er
     if (stream) add_stream(spec), leat_spec_add(spec, s->text);
     char text[3000], state[1024];
     leat_spec_text(spec, text, sizeof text);
-    leat_pipeline *feed = NULL;
-    int rc = leat_pipeline_open(&feed, spec, config, err);
+    leat_pipeline *pipeline = NULL;
+    int rc = leat_pipeline_open(&pipeline, spec, config, err);
     leat_spec_free(&spec);
     leat_batch b;
     for (int i = 0; i < 6 && rc == 0; i++) {
-        rc = leat_pipeline_next(feed, &b, err);
+        rc = leat_pipeline_next(pipeline, &b, err);
         if (rc == 0) tape_add(out, &b);
         leat_batch_release(&b);
         if (i == 1 && rc == 0 && strstr(s->text, "mixup")) {
-            rc = leat_pipeline_sample(feed, 3, 7, &b, err);
+            rc = leat_pipeline_sample(pipeline, 3, 7, &b, err);
             if (rc == 0) tape_add(out, &b);
             leat_batch_release(&b);
         }
         if (i != 2 || rc != 0) continue;
-        rc = leat_pipeline_state(feed, state, sizeof state, err);
-        if (rc == 0) rc = leat_pipeline_restore(feed, state, err);
+        rc = leat_pipeline_state(pipeline, state, sizeof state, err);
+        if (rc == 0) rc = leat_pipeline_restore(pipeline, state, err);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     return rc;
 }
 

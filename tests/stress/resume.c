@@ -165,13 +165,13 @@ static leat_pipeline *open_some(const char *text, leat__rng *rng, int n_epochs) 
                                 .n_epochs = n_epochs,
                                 .tune = leat__rng_below(rng, 2) ? -1 : 0};
     leat_spec *spec = leat_spec_new(text);
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_error err;
-    const int rc = leat_pipeline_open(&feed, spec, &config, &err);
+    const int rc = leat_pipeline_open(&pipeline, spec, &config, &err);
     leat_spec_free(&spec);
     if (rc == LEAT_ERR_NOT_FOUND && strstr(err.message, "no sample is left")) return NULL;
     if (rc != 0) fail_msg("%s: %s", text, err.message);
-    return feed;
+    return pipeline;
 }
 
 static void test_resume(void **state) {
@@ -183,26 +183,26 @@ static void test_resume(void **state) {
         if (run % 10 == 0)
             setenv("LEAT_STALL", run % 20 ? "0" : "300", 1); /* now and then tasks are held up by chance */
         const int n_epochs = 1 + (int)leat__rng_below(&rng, 3);
-        leat_pipeline *feed = open_some(text, &rng, n_epochs);
-        if (!feed) continue;
-        tape want = record(feed, BATCHES_MAX), got = {0};
-        leat_pipeline_close(&feed);
+        leat_pipeline *pipeline = open_some(text, &rng, n_epochs);
+        if (!pipeline) continue;
+        tape want = record(pipeline, BATCHES_MAX), got = {0};
+        leat_pipeline_close(&pipeline);
         /* A stream takes replacements from the same batch, where there may be none. */
         if (want.rc < 0 && !strstr(want.message, "no usable sample")) fail_msg("%s: %s", text, want.message);
         for (int part = 0; got.n_batches < want.n_batches; part++) {
-            feed = open_some(text, &rng, n_epochs);
+            pipeline = open_some(text, &rng, n_epochs);
             leat_error err;
-            if (part > 0 && leat_pipeline_restore(feed, saved, &err) != 0)
+            if (part > 0 && leat_pipeline_restore(pipeline, saved, &err) != 0)
                 fail_msg("%s: %s", text, err.message);
             leat_batch b;
             for (int n = (int)leat__rng_below(&rng, 12); n >= 0 && got.n_batches < want.n_batches; n--) {
-                if (leat_pipeline_next(feed, &b, &err) != 0)
+                if (leat_pipeline_next(pipeline, &b, &err) != 0)
                     fail_msg("%s: it ends after %d batches", text, got.n_batches);
                 tape_add(&got, &b);
                 leat_batch_release(&b);
             }
-            assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-            leat_pipeline_close(&feed);
+            assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+            leat_pipeline_close(&pipeline);
         }
         got.rc = want.rc;
         same_tail(&want, 0, &got, text);

@@ -200,33 +200,33 @@ static void same_rest(const tape *a, int from, const tape *b, const char *text) 
 
 static void every_step(const char *text) {
     char(*saved)[1024] = calloc(STEPS, sizeof *saved);
-    leat_pipeline *feed = open_text(text, 0);
+    leat_pipeline *pipeline = open_text(text, 0);
     tape whole = {0};
     for (int step = 0; step < STEPS; step++) {
         leat_batch b;
         leat_error err;
-        if (leat_pipeline_state(feed, saved[step], sizeof saved[step], &err) < 0)
+        if (leat_pipeline_state(pipeline, saved[step], sizeof saved[step], &err) < 0)
             fail_msg("%s: %s", text, err.message);
-        const int rc = leat_pipeline_next(feed, &b, &err);
+        const int rc = leat_pipeline_next(pipeline, &b, &err);
         if (rc != 0) fail_msg("%s: no %d steps: %s", text, STEPS, rc < 0 ? err.message : "too few samples");
         tape_add(&whole, &b);
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     /* Forwards and backwards in one pipeline, and now and then in a new one. */
     for (int k = 0; k < STEPS; k++) {
         const int step = k % 2 ? STEPS - k : k;
         leat_error err;
         if (k % 8 == 0) {
-            leat_pipeline_close(&feed);
-            feed = open_text(text, 1 + k / 8);
+            leat_pipeline_close(&pipeline);
+            pipeline = open_text(text, 1 + k / 8);
         }
-        if (leat_pipeline_restore(feed, saved[step], &err) != 0) fail_msg("%s: %s", text, err.message);
-        tape rest = record(feed, STEPS - step);
+        if (leat_pipeline_restore(pipeline, saved[step], &err) != 0) fail_msg("%s: %s", text, err.message);
+        tape rest = record(pipeline, STEPS - step);
         same_rest(&whole, step, &rest, text);
         tape_free(&rest);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     tape_free(&whole);
     free(saved);
 }
@@ -243,15 +243,15 @@ static void test_others_refuse(void **state) {
     (void)state;
     char saved[1024];
     for (size_t i = 0; i < LEAT_COUNT(texts); i++) {
-        leat_pipeline *feed = open_text(texts[i], 0);
+        leat_pipeline *pipeline = open_text(texts[i], 0);
         leat_error err;
         if (i > 0) {
-            if (leat_pipeline_restore(feed, saved, &err) != LEAT_ERR_STATE)
+            if (leat_pipeline_restore(pipeline, saved, &err) != LEAT_ERR_STATE)
                 fail_msg("%s takes the state of %s", texts[i], texts[i - 1]);
             assert_null(strchr(err.message, '\n'));
         }
-        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-        leat_pipeline_close(&feed);
+        assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+        leat_pipeline_close(&pipeline);
     }
 }
 

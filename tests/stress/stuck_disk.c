@@ -109,13 +109,13 @@ static double run(tape *t, int epochs, bool linger) {
         spec_of("folder %s | shuffle | decode | random_resized_crop 24 | batch 8", in_dir("photos"));
     const leat_config config = {
         .n_threads = 2, .n_epochs = epochs, .cache_dir = in_dir("cache"), .log = on_log};
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     leat_error err;
-    if (leat_pipeline_open(&feed, spec, &config, &err) != 0) fail_msg("%s", err.message);
-    *t = record(feed, -1);
+    if (leat_pipeline_open(&pipeline, spec, &config, &err) != 0) fail_msg("%s", err.message);
+    *t = record(pipeline, -1);
     if (linger) usleep(600000); /* the writer comes to it */
     const double began = now();
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     const double took = now() - began;
     leat_spec_free(&spec);
     return took;
@@ -124,16 +124,16 @@ static double run(tape *t, int epochs, bool linger) {
 static uint64_t n_known(void) {
     leat_spec *spec = spec_of("folder %s | decode | random_resized_crop 24 | batch 8", in_dir("photos"));
     const leat_config config = {.cache_dir = in_dir("cache")};
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     leat_error err;
     char text[8000];
-    if (leat_pipeline_open(&feed, spec, &config, &err) != 0) fail_msg("%s", err.message);
-    assert_in_range(leat_pipeline_plan(feed, text, sizeof text), 1, sizeof text - 1);
-    leat_pipeline_close(&feed);
+    if (leat_pipeline_open(&pipeline, spec, &config, &err) != 0) fail_msg("%s", err.message);
+    assert_in_range(leat_pipeline_plan(pipeline, text, sizeof text), 1, sizeof text - 1);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
-    const char *at = strstr(text, "checkpoints of ");
+    const char *at = strstr(text, "positions of ");
     assert_non_null(at);
-    return strtoull(at + strlen("checkpoints of "), NULL, 10);
+    return strtoull(at + strlen("positions of "), NULL, 10);
 }
 
 /* The thread that was left behind ends when the disk answers again, and all memory comes back. */

@@ -47,7 +47,7 @@ static void put(box *b, leat_batch batch) {
 }
 
 typedef struct watcher {
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     atomic_bool stop;
 } watcher;
 
@@ -59,13 +59,13 @@ static void *watch(void *argument) {
     leat_field fields[4];
     char plan[3000];
     while (!w->stop) {
-        leat_pipeline_stats(w->feed, &stats);
-        leat_pipeline_bad(w->feed, 0, &bad);
-        leat_pipeline_samples(w->feed);
-        leat_pipeline_length(w->feed);
-        leat_pipeline_fields(w->feed, fields, 4);
-        leat_pipeline_plan(w->feed, plan, sizeof plan);
-        leat_pipeline_class(w->feed, 0);
+        leat_pipeline_stats(w->pipeline, &stats);
+        leat_pipeline_bad(w->pipeline, 0, &bad);
+        leat_pipeline_samples(w->pipeline);
+        leat_pipeline_length(w->pipeline);
+        leat_pipeline_fields(w->pipeline, fields, 4);
+        leat_pipeline_plan(w->pipeline, plan, sizeof plan);
+        leat_pipeline_class(w->pipeline, 0);
         usleep(100);
     }
     return NULL;
@@ -73,14 +73,14 @@ static void *watch(void *argument) {
 
 static bool feed_once(int kind, int round, uint64_t *digest, box *b) {
     leat_spec *spec = leat_spec_new(text[kind]);
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     const leat_config config = {.n_threads = 1 + round % 4,
                                 .n_slots = round % 3 ? 2 + round % 4 : 0,
                                 .on_error = LEAT_ON_ERROR_SKIP,
                                 .seed = 3};
-    if (leat_pipeline_open(&feed, spec, &config, NULL) != 0) return false;
+    if (leat_pipeline_open(&pipeline, spec, &config, NULL) != 0) return false;
     leat_spec_free(&spec);
-    watcher w = {.feed = feed};
+    watcher w = {.pipeline = pipeline};
     pthread_t thread;
     pthread_create(&thread, NULL, watch, &w);
     const int stop_after = round % 5 == 4 ? round % 7 : 1000000;
@@ -88,17 +88,17 @@ static bool feed_once(int kind, int round, uint64_t *digest, box *b) {
     leat_batch batch;
     int rc = 0, n = 0;
     *digest = 0;
-    while (n < stop_after && (rc = leat_pipeline_next(feed, &batch, NULL)) == 0) {
+    while (n < stop_after && (rc = leat_pipeline_next(pipeline, &batch, NULL)) == 0) {
         *digest = leat__hash(&(uint64_t){batch_digest(&batch)}, 8, *digest);
         put(b, batch);
-        if (++n == 3 && leat_pipeline_state(feed, state, sizeof state, NULL) == 0 &&
-            leat_pipeline_restore(feed, state, NULL) != 0)
+        if (++n == 3 && leat_pipeline_state(pipeline, state, sizeof state, NULL) == 0 &&
+            leat_pipeline_restore(pipeline, state, NULL) != 0)
             return false;
     }
     w.stop = true;
     pthread_join(thread, NULL);
-    if (round % 6 == 1) leat_pipeline_cancel(feed);
-    leat_pipeline_close(&feed);
+    if (round % 6 == 1) leat_pipeline_cancel(pipeline);
+    leat_pipeline_close(&pipeline);
     if (stop_after < 1000000) *digest = want[kind];
     return rc >= 0;
 }
@@ -157,13 +157,13 @@ static int begin(void **state) {
         "repeat 2 | batch 4",
         in_dir("a.gz"), in_dir("a.tfrecord"), in_dir("a.gz"), parse);
     for (int i = 0; i < KINDS; i++) {
-        leat_pipeline *feed =
+        leat_pipeline *pipeline =
             open_spec(spec_of("%s", text[i]),
                       &(leat_config){.synchronous = 1, .on_error = LEAT_ON_ERROR_SKIP, .seed = 3});
-        tape t = record(feed, -1);
+        tape t = record(pipeline, -1);
         for (int k = 0; k < t.n_batches; k++) want[i] = leat__hash(&t.digest[k], 8, want[i]);
         tape_free(&t);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     return 0;
 }

@@ -29,13 +29,13 @@ static int begin(void **state) {
     return 0;
 }
 
-static const leat_config feed = {.no_side_files = 1, .n_slots = 2};
+static const leat_config pipeline = {.no_side_files = 1, .n_slots = 2};
 
 static int view(const char *text, leat_error *err) {
     const leat_view_config config = {.n_samples = 3, .n_versions = 2, .size = 40};
     leat_spec *spec = leat_spec_new(text);
     if (!spec) return leat__fail_memory(err, 0, "a spec");
-    const int rc = leat_view(spec, in_dir("sheet.png"), &config, &feed, NULL, err);
+    const int rc = leat_view(spec, in_dir("sheet.png"), &config, &pipeline, NULL, err);
     leat_spec_free(&spec);
     return rc;
 }
@@ -78,13 +78,13 @@ static void test_compare(void **state) {
     const char *const pairs[][2] = {
         {texts[0], texts[0]}, {texts[2], texts[2]}, {in_dir("arrays"), in_dir("arrays")}};
     for (size_t i = 0; i < LEAT_COUNT(pairs); i++) {
-        if (leat_compare(pairs[i][0], pairs[i][1], NULL, &feed, &report, &err) != 0)
+        if (leat_compare(pairs[i][0], pairs[i][1], NULL, &pipeline, &report, &err) != 0)
             fail_msg("%s", err.message);
         assert_true(report.n_fields > 0 && report.max == 0);
         const uint64_t held = memory_held();
         for (uint64_t n = 1;; n++) {
             leat__mem_fail_at(n);
-            const int rc = leat_compare(pairs[i][0], pairs[i][1], NULL, &feed, &report, &err);
+            const int rc = leat_compare(pairs[i][0], pairs[i][1], NULL, &pipeline, &report, &err);
             const uint64_t made = leat__mem_fail_at(0);
             if (memory_held() != held) fail_msg("%s, allocation %d: bytes stay", pairs[i][0], (int)n);
             if (rc < 0 && strlen(err.message) < 5)

@@ -120,13 +120,13 @@ static void test_refusals(void **state) {
 
 static void test_pad_remainder(void **state) {
     (void)state;
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("synth 23 4 5 | shuffle | random_brightness 0.3 | batch 9 pad_remainder=true"),
                   &(leat_config){.n_epochs = 2});
     leat_batch b;
-    assert_int_equal(leat_pipeline_length(feed), 3);
+    assert_int_equal(leat_pipeline_length(pipeline), 3);
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
         assert_int_equal(b.n, 9);
         assert_int_equal(b.n_valid, i % 3 == 2 ? 5 : 9);
         assert_int_equal(b.tensor[0].shape[0], 9);
@@ -138,22 +138,22 @@ static void test_pad_remainder(void **state) {
         }
         leat_batch_release(&b);
     }
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), LEAT_END);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), LEAT_END);
     leat_stats stats;
-    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_stats(pipeline, &stats);
     assert_int_equal(stats.samples, 46);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* ---------------------------------------------------------------------------------- sizes that differ */
 
 /* Every batch of a pipeline on the photos is what a plain loop makes of them. */
 static void check_photos(const char *text, int fixed_h, int fixed_w, bool nchw, float padding) {
-    leat_pipeline *feed = open_spec(spec_of("%s | %s", photos, text), &(leat_config){.n_threads = 3});
+    leat_pipeline *pipeline = open_spec(spec_of("%s | %s", photos, text), &(leat_config){.n_threads = 3});
     leat_batch b;
     leat_error err;
     int first = 0, rc;
-    while ((rc = leat_pipeline_next(feed, &b, &err)) == 0) {
+    while ((rc = leat_pipeline_next(pipeline, &b, &err)) == 0) {
         const leat_tensor *t = &b.tensor[0];
         int h = fixed_h, w = fixed_w;
         for (int i = 0; i < b.n; i++) {
@@ -191,7 +191,7 @@ static void check_photos(const char *text, int fixed_h, int fixed_w, bool nchw, 
     }
     if (rc < 0) fail_msg("%s: %s", text, err.message);
     assert_int_equal(first, PHOTOS);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_padded_photos(void **state) {
@@ -203,32 +203,32 @@ static void test_padded_photos(void **state) {
     check_photos("cast f32 layout=nchw | padded_batch 6 max=20x20 padding=-1.5", 0, 0, true, -1.5f);
     check_photos("cast f32 layout=nchw | padded_batch 6 image=14x*x3 max=20x20", 14, 0, true, 0);
     leat_field field;
-    leat_pipeline *feed = open_spec(spec_of("%s | padded_batch 4 image=*x16x3 max=20x20", photos), NULL);
-    assert_int_equal(leat_pipeline_fields(feed, &field, 1), 1);
+    leat_pipeline *pipeline = open_spec(spec_of("%s | padded_batch 4 image=*x16x3 max=20x20", photos), NULL);
+    assert_int_equal(leat_pipeline_fields(pipeline, &field, 1), 1);
     assert_true(field.ndim == 3 && field.shape[0] == -1 && field.shape[1] == 16 && field.shape[2] == 3 &&
                 !field.ragged);
     char plan[4000];
-    leat_pipeline_plan(feed, plan, sizeof plan);
+    leat_pipeline_plan(pipeline, plan, sizeof plan);
     assert_non_null(strstr(plan, "image u8 (up to 20, 16, 3)"));
     /* One by itself has its own size. */
     leat_batch b;
-    assert_int_equal(leat_pipeline_sample(feed, 0, 2, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_sample(pipeline, 0, 2, &b, NULL), 0);
     assert_true(b.tensor[0].shape[1] == photo_height(2) && b.tensor[0].shape[2] == 16);
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_padded_numbers(void **state) {
     (void)state;
     for (int k = 0; k < 4; k++) {
         const char *text = k % 2 ? stream : records;
-        leat_pipeline *feed = open_spec(
+        leat_pipeline *pipeline = open_spec(
             spec_of(k < 2 ? "%s | padded_batch 5 padding=ids:-1" : "%s | padded_batch 5 ids=8 padding=-1",
                     text),
             &(leat_config){.no_side_files = 1});
         leat_batch b;
         int first = 0;
-        while (leat_pipeline_next(feed, &b, NULL) == 0) {
+        while (leat_pipeline_next(pipeline, &b, NULL) == 0) {
             const leat_tensor *t = &b.tensor[1];
             int most = k < 2 ? 0 : 8;
             for (int i = 0; i < b.n && k < 2; i++) most = LEAT_MAX(most, (first + i) % 7);
@@ -242,7 +242,7 @@ static void test_padded_numbers(void **state) {
             leat_batch_release(&b);
         }
         assert_int_equal(first, PHOTOS);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -257,29 +257,29 @@ static void test_padded_anywhere(void **state) {
     write_file(in_dir("photos/05.png"), "bad", 3);
     static char states[16][1024];
     const leat_config base = {.n_epochs = 2, .on_error = LEAT_ON_ERROR_SKIP, .no_side_files = 1};
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &base);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &base);
     tape all = {0};
     leat_batch b;
     leat_error err;
     while (all.n_batches < 16) {
-        leat_pipeline_state(feed, states[all.n_batches], sizeof states[0], NULL);
-        if ((all.rc = leat_pipeline_next(feed, &b, &err)) != 0) break;
+        leat_pipeline_state(pipeline, states[all.n_batches], sizeof states[0], NULL);
+        if ((all.rc = leat_pipeline_next(pipeline, &b, &err)) != 0) break;
         assert_int_equal(b.n, 5);
         tape_add(&all, &b);
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     assert_true(all.rc == LEAT_END && all.n_batches == 10);
     for (int i = 0; i <= all.n_batches; i++) {
         leat_config config = base;
         config.n_threads = 1 + i % 4;
         config.n_slots = 2 + i % 3;
-        feed = open_spec(spec_of("%s", text), &config);
-        assert_int_equal(leat_pipeline_restore(feed, states[i], &err), 0);
-        tape tail = record(feed, -1);
+        pipeline = open_spec(spec_of("%s", text), &config);
+        assert_int_equal(leat_pipeline_restore(pipeline, states[i], &err), 0);
+        tape tail = record(pipeline, -1);
         same_tail(&all, i, &tail, text);
         tape_free(&tail);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     /* With ranks too: the union is the same. */
     char again[700];

@@ -95,20 +95,20 @@ static void test_order(void **state) {
 static void test_memory(void **state) {
     (void)state;
     const uint64_t before = memory_held();
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("synth 1000 4 6 | shuffle | bucket_by_aspect_ratio 1 sizes=5x3,3x5 | "
                           "resize_to_bucket | batch 7 | repeat 3"),
                   NULL);
-    assert_int_equal(leat_pipeline_length(feed), 143);
-    assert_int_equal(leat_pipeline_samples(feed), 1000);
+    assert_int_equal(leat_pipeline_length(pipeline), 143);
+    assert_int_equal(leat_pipeline_samples(pipeline), 1000);
     leat_field field[2];
-    assert_int_equal(leat_pipeline_fields(feed, field, 2), 2);
+    assert_int_equal(leat_pipeline_fields(pipeline, field, 2), 2);
     assert_true(field[0].shape[0] == -1 && field[0].shape[1] == -1 && field[0].shape[2] == 3);
-    tape t = record(feed, -1);
+    tape t = record(pipeline, -1);
     assert_int_equal(t.rc, LEAT_END);
     assert_int_equal(t.n_samples, 3000);
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     assert_int_equal(memory_held(), before);
 }
 
@@ -121,20 +121,20 @@ static void test_odd_states(void **state) {
         "folder %s | shuffle | bucket_by_aspect_ratio 0.8,1.2 sizes=6x4,5x5,4x6 | decode | "
         "resize_to_bucket | batch 4";
     char saved[1024], odd[1200];
-    leat_pipeline *feed = open_spec(spec_of(text, in_dir("photos")), NULL);
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
+    leat_pipeline *pipeline = open_spec(spec_of(text, in_dir("photos")), NULL);
+    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
     const char *rest = strstr(saved, " seed=");
     for (int position = 0; position < 30; position++) {
         snprintf(odd, sizeof odd, "leat-state 1 epoch=0 position=%d step=%d%s", position, position / 4, rest);
         leat_error err;
-        const int rc = leat_pipeline_restore(feed, odd, &err);
+        const int rc = leat_pipeline_restore(pipeline, odd, &err);
         assert_true(rc == 0 ? position <= 23 : rc == LEAT_ERR_STATE);
-        tape t = record(feed, 40);
+        tape t = record(pipeline, 40);
         assert_int_equal(t.rc, LEAT_END);
         assert_true(rc != 0 || t.n_samples == 23 - position);
         tape_free(&t);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 int main(void) {

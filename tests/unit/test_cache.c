@@ -57,11 +57,11 @@ static outcome run_text(const char *text, const leat_config *config) {
     outcome out;
     leat_config listening = *config;
     listening.log = listen;
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &listening);
-    out.tape = record(feed, -1);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &listening);
+    out.tape = record(pipeline, -1);
     if (out.tape.rc < 0) fail_msg("%s: %s", text, out.tape.message);
-    leat_pipeline_stats(feed, &out.stats);
-    leat_pipeline_close(&feed);
+    leat_pipeline_stats(pipeline, &out.stats);
+    leat_pipeline_close(&pipeline);
     return out;
 }
 
@@ -184,11 +184,11 @@ static void test_refused(void **state) {
 
 /* ----------------------------------------------------------------------------------------- freeze */
 
-static uint64_t pixels_of(leat_pipeline *feed, uint64_t sample, uint64_t epoch) {
+static uint64_t pixels_of(leat_pipeline *pipeline, uint64_t sample, uint64_t epoch) {
     leat_batch b;
     leat_error err;
     for (uint64_t position = 0;; position++) { /* shuffled: look for it */
-        if (leat_pipeline_sample(feed, epoch, position, &b, &err) != 0) fail_msg("%s", err.message);
+        if (leat_pipeline_sample(pipeline, epoch, position, &b, &err) != 0) fail_msg("%s", err.message);
         const bool found = b.sample[0] == sample;
         const uint64_t h = leat__hash(b.tensor[0].data, 6 * 7 * 3, 0);
         leat_batch_release(&b);
@@ -246,21 +246,22 @@ static void test_identity(void **state) {
     char saved[1024];
     leat_error err;
     const char *plain = "synth 23 6 7 | random_flip_left_right | batch 4";
-    leat_pipeline *feed = open_spec(spec_of("%s", plain), NULL);
-    tape first = record(feed, 2), rest = record(feed, -1);
-    leat_pipeline_close(&feed);
-    feed = open_spec(spec_of("synth 23 6 7 | cache | random_flip_left_right | batch 4"), NULL);
-    tape begun = record(feed, 2);
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, &err) == 0);
-    leat_pipeline_close(&feed);
-    feed = open_spec(spec_of("%s", plain), NULL);
-    if (leat_pipeline_restore(feed, saved, &err) != 0) fail_msg("%s", err.message);
-    tape tail = record(feed, -1);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", plain), NULL);
+    tape first = record(pipeline, 2), rest = record(pipeline, -1);
+    leat_pipeline_close(&pipeline);
+    pipeline = open_spec(spec_of("synth 23 6 7 | cache | random_flip_left_right | batch 4"), NULL);
+    tape begun = record(pipeline, 2);
+    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, &err) == 0);
+    leat_pipeline_close(&pipeline);
+    pipeline = open_spec(spec_of("%s", plain), NULL);
+    if (leat_pipeline_restore(pipeline, saved, &err) != 0) fail_msg("%s", err.message);
+    tape tail = record(pipeline, -1);
     same_tape(&rest, &tail, "a state with a cache, continued without");
-    leat_pipeline_close(&feed);
-    feed = open_spec(spec_of("synth 23 6 7 | random_flip_left_right | cache freeze=true | batch 4"), NULL);
-    assert_int_equal(leat_pipeline_restore(feed, saved, &err), LEAT_ERR_STATE);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
+    pipeline =
+        open_spec(spec_of("synth 23 6 7 | random_flip_left_right | cache freeze=true | batch 4"), NULL);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), LEAT_ERR_STATE);
+    leat_pipeline_close(&pipeline);
     tape_free(&first);
     tape_free(&rest);
     tape_free(&begun);
@@ -388,11 +389,11 @@ static void test_never_stale(void **state) {
              in_dir("stale"));
     outcome other = run_text(text, &(leat_config){0});
     assert_int_equal(other.stats.cache_hits, 0);
-    leat_pipeline *feed = open_spec(spec_of("%s", text), NULL);
-    leat_pipeline_plan(feed, plan, sizeof plan);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), NULL);
+    leat_pipeline_plan(pipeline, plan, sizeof plan);
     assert_non_null(strstr(plan, "5 of 5 samples are there"));
     assert_non_null(strstr(plan, "of other data, pipelines or versions beside it"));
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     tape_free(&first.tape);
     tape_free(&again.tape);
     tape_free(&other.tape);
@@ -421,11 +422,11 @@ static void test_orphan(void **state) {
     snprintf(text, sizeof text, "synth 60 200 200 | cache %s | batch 4", in_dir("orphan"));
     const pid_t child = fork();
     if (child == 0) {
-        leat_pipeline *feed = NULL;
+        leat_pipeline *pipeline = NULL;
         leat_batch batch;
         leat_spec *spec = leat_spec_new(text);
-        if (leat_pipeline_open(&feed, spec, &(leat_config){.n_threads = 2}, NULL) == 0)
-            while (leat_pipeline_next(feed, &batch, NULL) == 0) leat_batch_release(&batch);
+        if (leat_pipeline_open(&pipeline, spec, &(leat_config){.n_threads = 2}, NULL) == 0)
+            while (leat_pipeline_next(pipeline, &batch, NULL) == 0) leat_batch_release(&batch);
         kill(getpid(), SIGKILL);
     }
     int status;

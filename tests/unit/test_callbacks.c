@@ -91,9 +91,9 @@ static void test_map_callback(void **state) {
                 spec_of("synth 64 4 4 | random_flip_left_right | map score:f64 image:u8[4,4,2] callback=f | "
                         "cast layout=nchw u8 | batch 4");
             leat_spec_map(spec, "f", make_fields, &c, safe);
-            leat_pipeline *feed = open_spec(spec, &(leat_config){.n_threads = threads});
+            leat_pipeline *pipeline = open_spec(spec, &(leat_config){.n_threads = threads});
             leat_batch b;
-            for (int step = 0; leat_pipeline_next(feed, &b, NULL) == 0; step++) {
+            for (int step = 0; leat_pipeline_next(pipeline, &b, NULL) == 0; step++) {
                 assert_int_equal(b.n_tensors, 3);
                 const leat_tensor *image = tensor_of(b.tensor, 3, "image"),
                                   *score = tensor_of(b.tensor, 3, "score");
@@ -104,7 +104,7 @@ static void test_map_callback(void **state) {
                 }
                 leat_batch_release(&b);
             }
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             assert_true(c.calls >= 64 && (safe || !c.together));
         }
     counted c = {0};
@@ -129,9 +129,9 @@ static void test_map_callback(void **state) {
     for (size_t i = 0; i < LEAT_COUNT(wrong); i++) {
         spec = spec_of("synth 9 4 4 | map %s callback=f", wrong[i]);
         leat_spec_map(spec, "f", make_fields, &c, 1);
-        leat_pipeline *feed;
+        leat_pipeline *pipeline;
         leat_error err;
-        if (leat_pipeline_open(&feed, spec, NULL, &err) >= 0) fail_msg("%s", wrong[i]);
+        if (leat_pipeline_open(&pipeline, spec, NULL, &err) >= 0) fail_msg("%s", wrong[i]);
         leat_spec_free(&spec);
     }
 }
@@ -146,13 +146,14 @@ static void test_labels(void **state) {
     (void)state;
     static const char map[] = "# a comment\nant 7\n\nbig cat\t8\r\nbee=9";
     write_file(in_dir("map.txt"), map, strlen(map));
-    leat_pipeline *feed = open_spec(spec_of("%s | label_map file=%s | enumerate | enumerate number of=sample "
-                                            "| shuffle seed=3 | select label index "
-                                            "number | batch 8",
-                                            folder, in_dir("map.txt")),
-                                    &(leat_config){.n_epochs = 2});
+    leat_pipeline *pipeline =
+        open_spec(spec_of("%s | label_map file=%s | enumerate | enumerate number of=sample "
+                          "| shuffle seed=3 | select label index "
+                          "number | batch 8",
+                          folder, in_dir("map.txt")),
+                  &(leat_config){.n_epochs = 2});
     leat_batch b;
-    for (int k = 0; leat_pipeline_next(feed, &b, NULL) == 0;) {
+    for (int k = 0; leat_pipeline_next(pipeline, &b, NULL) == 0;) {
         for (int i = 0; i < b.n; i++, k++) {
             const uint64_t s = b.sample[i];
             assert_int_equal(number_at(&b, "label", i), s < 36 ? 7 : s < 54 ? 9 : 8);
@@ -161,14 +162,14 @@ static void test_labels(void **state) {
         }
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     /* As many classes as the map has, and filters see the new numbers. */
-    feed = open_spec(
+    pipeline = open_spec(
         spec_of("%s | label_map 0=2,1=-1 default=5 | filter label > 0 | one_hot | batch 4", records), NULL);
     leat_field fields[8];
-    assert_int_equal(leat_pipeline_fields(feed, fields, 8), 4);
-    assert_true(fields[0].shape[0] == 6 && leat_pipeline_samples(feed) == 48);
-    leat_pipeline_close(&feed);
+    assert_int_equal(leat_pipeline_fields(pipeline, fields, 8), 4);
+    assert_true(fields[0].shape[0] == 6 && leat_pipeline_samples(pipeline) == 48);
+    leat_pipeline_close(&pipeline);
     tape t = record_spec(spec_of("%s | label_map 0=1,1=0,2=0,3=0 | batch 4", records), NULL);
     assert_true(t.rc == LEAT_ERR_NOT_FOUND && strstr(t.message, "label 4 is not in the map"));
     tape_free(&t);
@@ -186,18 +187,18 @@ static void test_probe(void **state) {
     write_file(in_dir("sizes.tfrecord"), shard.data, shard.size);
     write_deflated(in_dir("sizes.gz"), &shard, GZIP_BITS);
     for (int k = 0; k < 2; k++) {
-        leat_pipeline *feed = open_spec(
+        leat_pipeline *pipeline = open_spec(
             spec_of(
                 "tfrecord %s | parse image:bytes label:int64 | filter label>=20 | decode_raw u8 | batch 5",
                 in_dir(k ? "sizes.gz" : "sizes.tfrecord")),
             NULL);
         leat_field fields[2];
-        assert_int_equal(leat_pipeline_fields(feed, fields, 2), 2);
+        assert_int_equal(leat_pipeline_fields(pipeline, fields, 2), 2);
         assert_int_equal(fields[0].shape[0], 27);
-        tape t = record(feed, -1);
+        tape t = record(pipeline, -1);
         assert_true(t.rc == LEAT_END && t.n_samples == 20 && t.sample[0] == 20);
         tape_free(&t);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -210,13 +211,14 @@ static void test_state_knows_the_choice(void **state) {
     leat_spec *spec = spec_of(
         "%s | filter 'label != 1' | filter callback=third | batch 4 | options on_error=skip", records);
     leat_spec_filter(spec, "third", every_third, &c, 1);
-    leat_pipeline *feed = open_spec(spec, NULL);
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, &err) == 0);
-    assert_int_equal(leat_pipeline_restore(feed, saved, &err), 0);
-    leat_pipeline_close(&feed);
-    feed = open_spec(spec_of("%s | filter 'label != 1' | batch 4 | options on_error=skip", records), NULL);
-    assert_int_equal(leat_pipeline_restore(feed, saved, &err), LEAT_ERR_STATE);
-    leat_pipeline_close(&feed);
+    leat_pipeline *pipeline = open_spec(spec, NULL);
+    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, &err) == 0);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), 0);
+    leat_pipeline_close(&pipeline);
+    pipeline =
+        open_spec(spec_of("%s | filter 'label != 1' | batch 4 | options on_error=skip", records), NULL);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), LEAT_ERR_STATE);
+    leat_pipeline_close(&pipeline);
 }
 
 int main(void) {

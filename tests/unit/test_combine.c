@@ -16,11 +16,11 @@ typedef struct list { /* what a text gives, sample by sample */
 
 static list *gather_with(const leat_config *config, leat_spec *spec) {
     list *out = calloc(1, sizeof *out);
-    leat_pipeline *feed = open_spec(spec, config);
+    leat_pipeline *pipeline = open_spec(spec, config);
     leat_batch b;
     leat_error err;
     int rc;
-    while (out->n < SAMPLES_MAX && (rc = leat_pipeline_next(feed, &b, &err)) == 0) {
+    while (out->n < SAMPLES_MAX && (rc = leat_pipeline_next(pipeline, &b, &err)) == 0) {
         assert_int_equal(b.n, 1);
         out->n_fields = b.n_tensors;
         out->sample[out->n] = b.sample[0];
@@ -37,7 +37,7 @@ static list *gather_with(const leat_config *config, leat_spec *spec) {
         out->n++;
     }
     if (out->n < SAMPLES_MAX && rc < 0) fail_msg("%s", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     return out;
 }
 
@@ -218,8 +218,8 @@ static void test_class_names(void **state) {
         char text[2000];
         warned[0] = 0;
         snprintf(text, sizeof text, cases[i].text, in_dir("a"), in_dir("c"));
-        leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.log = hear});
-        leat_pipeline_close(&feed);
+        leat_pipeline *pipeline = open_spec(spec_of("%s", text), &(leat_config){.log = hear});
+        leat_pipeline_close(&pipeline);
         if (*cases[i].warning ? !strstr(warned, cases[i].warning) : *warned) fail_msg("%s: %s", text, warned);
     }
 }
@@ -294,12 +294,12 @@ static void test_unpaired(void **state) {
     free(l);
     free(a);
     free(b);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("zip x='synth 5 4 4 | repeat' y='synth 7 4 4 | repeat' | batch 4"), NULL);
-    tape t = record(feed, 20);
+    tape t = record(pipeline, 20);
     assert_true(t.n_samples == 80 && t.sample[12] == 12 % 5 + 5 * (12 % 7));
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* --------------------------------------------------------------------------------------------- mixing */
@@ -341,16 +341,16 @@ static void test_mixing(void **state) {
     l = gather("sample_from 'synth 100 4 4' 'synth 2 4 4' weights=0,1 stop_on_empty=true");
     assert_int_equal(l->n, 2);
     free(l);
-    leat_pipeline *feed = open_spec(
+    leat_pipeline *pipeline = open_spec(
         spec_of("sample_from 'synth 10 4 4 | repeat' 'synth 7 4 4 | shuffle | repeat' weights=0.7,0.3 | "
                 "batch 1000"),
         NULL);
-    tape t = record(feed, 4);
+    tape t = record(pipeline, 4);
     int second = 0;
     for (int i = 0; i < 4000; i++) second += t.sample[i] >= 10;
     assert_true(IN(1150, second, 1250));
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* --------------------------------------------------------------------------------------------- nesting */
@@ -508,9 +508,9 @@ static void refuse(int code, const char *part, const char *fmt, ...) {
     va_end(args);
     const uint64_t before = memory_held();
     leat_spec *spec = leat_spec_new(text);
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     leat_error err;
-    const int rc = leat_pipeline_open(&feed, spec, &(leat_config){.no_side_files = 1}, &err);
+    const int rc = leat_pipeline_open(&pipeline, spec, &(leat_config){.no_side_files = 1}, &err);
     if (rc != code || !strstr(err.message, part) || strchr(err.message, '\n'))
         fail_msg("%s: %s: %s", text, leat_error_name(rc), err.message);
     leat_spec_free(&spec);
@@ -597,40 +597,40 @@ static void test_states(void **state) {
     char text[2500], saved[1024];
     snprintf(text, sizeof text, "concatenate '%s' '%s' '%s | shuffle' | batch 4", texts[0], texts[2],
              texts[1]);
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
-    assert_int_equal(leat_pipeline_state(feed, saved, sizeof saved, NULL), 0);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    assert_int_equal(leat_pipeline_state(pipeline, saved, sizeof saved, NULL), 0);
     assert_non_null(strstr(saved, " parts="));
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     write_png(in_dir("b/0/zz.png"), 6, 7, 5);
-    feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    pipeline = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
     leat_error err;
-    assert_int_equal(leat_pipeline_restore(feed, saved, &err), LEAT_ERR_STATE);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), LEAT_ERR_STATE);
     if (!strstr(err.message, "files of part 3 were added") || !strstr(err.message, "10 images"))
         fail_msg("%s", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     unlink(in_dir("b/0/zz.png"));
     /* Another text inside is another pipeline. */
     snprintf(text, sizeof text, "concatenate '%s' '%s' '%s | shuffle | take 5' | batch 4", texts[0], texts[2],
              texts[1]);
-    feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
-    assert_int_equal(leat_pipeline_restore(feed, saved, &err), LEAT_ERR_STATE);
+    pipeline = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), LEAT_ERR_STATE);
     if (!strstr(err.message, "another pipeline") || !strstr(err.message, "take count=5"))
         fail_msg("%s", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     /* The same data at another place is the same. */
     assert_int_equal(rename(in_dir("b"), in_dir("elsewhere")), 0);
-    feed = open_spec(spec_of("concatenate '%s' '%s' 'folder %s | shuffle' | batch 4", texts[0], texts[2],
-                             in_dir("elsewhere")),
-                     NULL);
-    if (leat_pipeline_restore(feed, saved, &err) != 0) fail_msg("%s", err.message);
-    leat_pipeline_close(&feed);
+    pipeline = open_spec(spec_of("concatenate '%s' '%s' 'folder %s | shuffle' | batch 4", texts[0], texts[2],
+                                 in_dir("elsewhere")),
+                         NULL);
+    if (leat_pipeline_restore(pipeline, saved, &err) != 0) fail_msg("%s", err.message);
+    leat_pipeline_close(&pipeline);
     assert_int_equal(rename(in_dir("elsewhere"), in_dir("b")), 0);
     char many[3000] = "concatenate";
     for (int i = 0; i < 63; i++) strcat(many, " 'synth 5 4 4 | shuffle'");
-    feed = open_spec(spec_of("%s | batch 4", many), NULL);
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, &err) == 0);
-    assert_int_equal(leat_pipeline_restore(feed, saved, &err), 0);
-    leat_pipeline_close(&feed);
+    pipeline = open_spec(spec_of("%s | batch 4", many), NULL);
+    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, &err) == 0);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), 0);
+    leat_pipeline_close(&pipeline);
 }
 
 /* A damaged file is named, and costs what it always costs; of a pair both are. */
@@ -639,14 +639,14 @@ static void test_bad_samples(void **state) {
     make_dir(in_dir("bad"));
     for (int i = 0; i < 9; i++) write_png(in_dir("bad/%d.png", i), 6, 7, (unsigned)i);
     write_file(in_dir("bad/4.png"), "no picture", 10);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("zip image='%s | take 9' mask='folder %s' | decode | decode mask | batch 3",
                           texts[0], in_dir("bad")),
                   NULL);
-    tape t = record(feed, -1);
+    tape t = record(pipeline, -1);
     if (t.rc >= 0 || !strstr(t.message, "0/04.png with 4.png: decode")) fail_msg("%s", t.message);
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     for (int policy = LEAT_ON_ERROR_SKIP; policy <= LEAT_ON_ERROR_REPLACE; policy++) {
         t = record_spec(spec_of("concatenate '%s | select image' 'folder %s' | shuffle | decode | batch 4",
                                 texts[0], in_dir("bad")),

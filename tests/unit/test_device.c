@@ -60,10 +60,10 @@ static void test_jitter(void **state) {
     (void)state;
     static const char names[] = "bcsh";
     const leat_config config = {.seed = 2, .params = 1, .synchronous = 1};
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("synth 64 4 4 | on_device | color_jitter 0.4 0.4 0.4 0.3 | batch 64"), &config);
     leat_batch batch;
-    assert_int_equal(leat_pipeline_next(feed, &batch, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &batch, NULL), 0);
     int first[4] = {0};
     for (int i = 0; i < 64; i++) {
         const float *x = (const float *)batch.tensor[2].data + (size_t)i * 5;
@@ -85,7 +85,7 @@ static void test_jitter(void **state) {
     }
     for (int k = 0; k < 4; k++) assert_true(first[k] > 4);
     leat_batch_release(&batch);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_refused(void **state) {

@@ -16,20 +16,20 @@ typedef struct scene {
 } scene;
 
 static void check(const scene *s) {
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("%s", s->text), &(leat_config){.no_side_files = 1, .synchronous = 1});
     const double all = (double)SECONDS * s->threads;
     leat_stats stats = {.n_threads = s->threads, .full_s = s->idle * all, .cpu_s = s->cpu * all};
     for (int i = LEAT_STAGE_READ; i < LEAT_STAGE_COUNT; i++) stats.stage_s[i] = i == s->stage ? 12 : 1;
     leat_diagnosis found;
     memset(&found, 0xff, sizeof found);
-    assert_int_equal(leat_diagnose(&found, feed, &stats, SECONDS, NULL), 0);
+    assert_int_equal(leat_diagnose(&found, pipeline, &stats, SECONDS, NULL), 0);
     if (found.bottleneck != s->bottleneck || found.percent != s->percent ||
         !strstr(found.sentence, s->sentence) || !strstr(found.remedy, s->remedy))
         fail_msg("%s: %d, %d %%: %s %s", s->text, found.bottleneck, found.percent, found.sentence,
                  found.remedy);
     for (size_t i = 0; i < LEAT_COUNT(found.reserved); i++) assert_true(found.reserved[i] == 0);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_verdicts(void **state) {
@@ -70,17 +70,17 @@ static void test_verdicts(void **state) {
 
 static void test_arguments(void **state) {
     (void)state;
-    leat_pipeline *feed = open_spec(spec_of("synth 3 8 8 | batch 1"), NULL);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 3 8 8 | batch 1"), NULL);
     leat_diagnosis found;
     leat_error err;
-    assert_int_equal(leat_diagnose(NULL, feed, NULL, 1, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_diagnose(NULL, pipeline, NULL, 1, &err), LEAT_ERR_ARGUMENT);
     assert_int_equal(leat_diagnose(&found, NULL, NULL, 1, &err), LEAT_ERR_ARGUMENT);
-    assert_int_equal(leat_diagnose(&found, feed, NULL, 0, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_diagnose(&found, pipeline, NULL, 0, &err), LEAT_ERR_ARGUMENT);
     leat_batch b;
-    while (leat_pipeline_next(feed, &b, NULL) == 0) leat_batch_release(&b);
-    assert_int_equal(leat_diagnose(&found, feed, NULL, 0.5, &err), 0); /* its own counters */
+    while (leat_pipeline_next(pipeline, &b, NULL) == 0) leat_batch_release(&b);
+    assert_int_equal(leat_diagnose(&found, pipeline, NULL, 0.5, &err), 0); /* its own counters */
     assert_true(found.bottleneck != LEAT_BOTTLENECK_NONE && found.sentence[0] && found.remedy[0]);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 int main(void) {

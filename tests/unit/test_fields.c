@@ -18,17 +18,17 @@ static void refuse_arrays(const leat_tensor *arrays, int n, int code, const char
     refuse_spec(spec, &alone, code, part);
 }
 
-static leat_batch next_ok(leat_pipeline *feed) {
+static leat_batch next_ok(leat_pipeline *pipeline) {
     leat_batch batch;
     leat_error err;
-    if (leat_pipeline_next(feed, &batch, &err) != 0) fail_msg("%s", err.message);
+    if (leat_pipeline_next(pipeline, &batch, &err) != 0) fail_msg("%s", err.message);
     return batch;
 }
 
-static void next_fails(leat_pipeline *feed, int code, const char *part) {
+static void next_fails(leat_pipeline *pipeline, int code, const char *part) {
     leat_batch batch;
     leat_error err;
-    const int rc = leat_pipeline_next(feed, &batch, &err);
+    const int rc = leat_pipeline_next(pipeline, &batch, &err);
     if (rc != code || !strstr(err.message, part))
         fail_msg("got %s: %s", leat_error_name(rc), rc < 0 ? err.message : "");
 }
@@ -47,9 +47,9 @@ static void test_arrays(void **state) {
         {.name = "image", .data = pixels, .dtype = LEAT_DTYPE_U8, .ndim = 4, .shape = {5, 7, 9, 3}},
         {.name = "label", .data = label, .dtype = LEAT_DTYPE_I64, .ndim = 1, .shape = {5}},
     };
-    leat_pipeline *feed = open_arrays(arrays, 2, "batch 2");
+    leat_pipeline *pipeline = open_arrays(arrays, 2, "batch 2");
     for (int i = 0; i < 5; i += 2) {
-        leat_batch b = next_ok(feed);
+        leat_batch b = next_ok(pipeline);
         assert_int_equal(b.n, LEAT_MIN(2, 5 - i));
         assert_memory_equal(b.tensor[0].data, pixels + (size_t)i * 189, (size_t)b.n * 189);
         assert_int_equal(((int64_t *)b.tensor[1].data)[b.n - 1], label[i + b.n - 1]);
@@ -57,7 +57,7 @@ static void test_arrays(void **state) {
                     b.tensor[0].stride[3] == 1);
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     static const char *const chains[] = {"resize 5 5",
                                          "resize 20 20",
                                          "resize 5 5 flavour=pil",
@@ -71,11 +71,11 @@ static void test_arrays(void **state) {
                                          "reshape -1",
                                          "cast u8 layout=nchw"};
     for (size_t i = 0; i < LEAT_COUNT(chains); i++) {
-        feed = open_arrays(arrays, 2, chains[i]);
-        tape t = record(feed, -1);
+        pipeline = open_arrays(arrays, 2, chains[i]);
+        tape t = record(pipeline, -1);
         assert_int_equal(t.n_samples, 5);
         tape_free(&t);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     free(pixels);
     free(label);
@@ -113,8 +113,8 @@ static void test_strided_arrays(void **state) {
          .shape = {4, 3},
          .stride = {0, 4}},
     };
-    leat_pipeline *feed = open_arrays(arrays, 4, "batch 4");
-    leat_batch b = next_ok(feed);
+    leat_pipeline *pipeline = open_arrays(arrays, 4, "batch 4");
+    leat_batch b = next_ok(pipeline);
     const float *turned = b.tensor[0].data, *back = b.tensor[1].data, *gaps = b.tensor[2].data,
                 *same = b.tensor[3].data;
     for (int i = 0; i < 4; i++)
@@ -126,7 +126,7 @@ static void test_strided_arrays(void **state) {
                     assert_true(gaps[i * 3 + k] == values[i][0][2 * k] && same[i * 3 + k] == three[k]);
             }
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_ragged_arrays(void **state) {
@@ -149,8 +149,8 @@ static void test_ragged_arrays(void **state) {
          .shape = {4},
          .offsets = cuts},
     };
-    leat_pipeline *feed = open_arrays(arrays, 2, "cast list f64 scale=2 | batch 3");
-    leat_batch b = next_ok(feed);
+    leat_pipeline *pipeline = open_arrays(arrays, 2, "cast list f64 scale=2 | batch 3");
+    leat_batch b = next_ok(pipeline);
     assert_int_equal(b.tensor[0].shape[0], 6);
     assert_memory_equal(b.tensor[0].data, "onetwo", 6);
     assert_true(b.tensor[0].offsets[1] == 3 && b.tensor[0].offsets[2] == 3 && b.tensor[0].offsets[3] == 6);
@@ -158,11 +158,11 @@ static void test_ragged_arrays(void **state) {
     assert_int_equal(b.tensor[1].shape[0], 4);
     for (int i = 0; i < 4; i++) assert_true(((double *)b.tensor[1].data)[i] == 2 * numbers[i]);
     leat_batch_release(&b);
-    b = next_ok(feed);
+    b = next_ok(pipeline);
     assert_true(b.n == 1 && b.tensor[0].shape[0] == 5 && b.tensor[1].shape[0] == 1);
     assert_memory_equal(b.tensor[0].data, "three", 5);
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     static const int64_t bad[] = {0, 3, 1, 6, 11}, below[] = {-1, 3, 3, 6, 11};
     leat_tensor wrong = arrays[0];
     wrong.offsets = bad;
@@ -195,11 +195,11 @@ static void test_bad_arrays(void **state) {
     memset(name, 'n', 99), name[99] = 0;
     t.name = name, refuse_arrays(&t, 1, LEAT_ERR_ARGUMENT, "63"), t = good;
     t.name = NULL;
-    leat_pipeline *feed = open_arrays(&t, 1, NULL);
+    leat_pipeline *pipeline = open_arrays(&t, 1, NULL);
     leat_field field;
-    leat_pipeline_fields(feed, &field, 1);
+    leat_pipeline_fields(pipeline, &field, 1);
     assert_string_equal(field.name, "field0");
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* ------------------------------------------------------------------------------------------- types */
@@ -226,36 +226,37 @@ static void test_every_type(void **state) {
         }
         write_buf(in_dir("types"), &shard);
         const char *name = leat_dtype_name(dtype);
-        leat_pipeline *feed =
+        leat_pipeline *pipeline =
             open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | reshape x 2 -1 | batch 5",
                               in_dir("types"), name),
                       &alone);
-        leat_batch b = next_ok(feed);
+        leat_batch b = next_ok(pipeline);
         assert_true(b.tensor[0].dtype == dtype && b.tensor[0].ndim == 3 && b.tensor[0].shape[1] == 2 &&
                     b.tensor[0].shape[2] == 3);
         for (int i = 0; i < 5; i++)
             assert_memory_equal((uint8_t *)b.tensor[0].data + (size_t)i * n * item, raw, n * item);
         leat_batch_release(&b);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         for (int to = 0; to < LEAT_DTYPE_BYTES; to++) {
-            feed = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | cast x %s | cast x f64 "
-                                     "scale=2 offset=1 | batch 5",
-                                     in_dir("types"), name, leat_dtype_name(to)),
-                             &alone);
-            b = next_ok(feed);
+            pipeline =
+                open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | cast x %s | cast x f64 "
+                                  "scale=2 offset=1 | batch 5",
+                                  in_dir("types"), name, leat_dtype_name(to)),
+                          &alone);
+            b = next_ok(pipeline);
             assert_int_equal(b.tensor[0].dtype, LEAT_DTYPE_F64);
             const double *got = b.tensor[0].data;
             for (int i = 0; i < 5 * (int)n; i++) assert_true(got[i] == got[i]);
             if (dtype == LEAT_DTYPE_I16 && to == LEAT_DTYPE_I32)
                 for (int i = 0; i < 6; i++) assert_true(got[i] == 2.0 * leat__load_u16(raw + 2 * i) + 1);
             leat_batch_release(&b);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
         }
-        feed = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | reshape x 7 | batch 5",
-                                 in_dir("types"), name),
-                         &alone);
-        next_fails(feed, LEAT_ERR_SHAPE, "reshape");
-        leat_pipeline_close(&feed);
+        pipeline = open_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x %s | reshape x 7 | batch 5",
+                                     in_dir("types"), name),
+                             &alone);
+        next_fails(pipeline, LEAT_ERR_SHAPE, "reshape");
+        leat_pipeline_close(&pipeline);
     }
     refuse_spec(spec_of("tfrecord %s | parse x:bytes | decode_raw x bytes", in_dir("types")), &alone,
                 LEAT_ERR_TYPE, "already");
@@ -269,12 +270,12 @@ static void test_every_type(void **state) {
 static void test_float_table(void **state) {
     (void)state;
     write_samples(in_dir("table"), 0, 10, 0);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("tfrecord %s | parse row:float[4] label:int64 | cast row f32 scale=0.5 | batch 4",
                           in_dir("table")),
                   NULL);
     for (int64_t i = 0; i < 10; i += 4) {
-        leat_batch b = next_ok(feed);
+        leat_batch b = next_ok(pipeline);
         assert_true(b.tensor[0].ndim == 2 && b.tensor[0].shape[1] == 4);
         const float *row = b.tensor[0].data;
         for (int k = 0; k < b.n; k++) {
@@ -283,7 +284,7 @@ static void test_float_table(void **state) {
         }
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void write_features(const char *path, const leat__feature_value *v, int n) {
@@ -321,16 +322,16 @@ static void test_missing_and_wrong(void **state) {
     };
     for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
         leat_spec *spec = spec_of("tfrecord %s | parse '%s' | batch 2", in_dir("features"), cases[i].parse);
-        leat_pipeline *feed = open_spec(spec, &alone);
+        leat_pipeline *pipeline = open_spec(spec, &alone);
         leat_batch b;
         leat_error err;
-        const int rc = leat_pipeline_next(feed, &b, &err);
+        const int rc = leat_pipeline_next(pipeline, &b, &err);
         if (rc != cases[i].code || !strstr(err.message, cases[i].part))
             fail_msg("%s: %s", cases[i].parse, err.message);
         assert_int_equal(err.stage, LEAT_STAGE_PARSE);
         assert_int_equal(err.sample, 0);
         assert_non_null(strstr(err.message, "features: record 0 at byte 0: parse: "));
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     static const struct {
         const char *parse;
@@ -365,18 +366,19 @@ static void test_missing_and_wrong(void **state) {
 static void test_defaults(void **state) {
     (void)state;
     write_samples(in_dir("defaults"), 5, 1, 3);
-    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse label:int64=9 'a:int64[2]=-3' "
-                                            "'b:float[]=1/4' 'c:bytes=xyz' d:float[*10] 'e:bytes=' | batch 2",
-                                            in_dir("defaults")),
-                                    &alone);
-    leat_batch b = next_ok(feed);
+    leat_pipeline *pipeline =
+        open_spec(spec_of("tfrecord %s | parse label:int64=9 'a:int64[2]=-3' "
+                          "'b:float[]=1/4' 'c:bytes=xyz' d:float[*10] 'e:bytes=' | batch 2",
+                          in_dir("defaults")),
+                  &alone);
+    leat_batch b = next_ok(pipeline);
     assert_int_equal(*(int64_t *)b.tensor[0].data, 5); /* what is there comes before any default */
     assert_true(((int64_t *)b.tensor[1].data)[0] == -3 && ((int64_t *)b.tensor[1].data)[1] == -3);
     assert_true(*(float *)b.tensor[2].data == 0.25f);
     assert_memory_equal(b.tensor[3].data, "xyz", 3);
     assert_true(b.tensor[4].shape[0] == 0 && b.tensor[5].shape[0] == 0);
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_ragged_features(void **state) {
@@ -394,11 +396,11 @@ static void test_ragged_features(void **state) {
     write_buf(in_dir("ragged"), &shard);
     for (int threads = 1; threads < 4; threads++) {
         const leat_config config = {.n_threads = threads};
-        leat_pipeline *feed = open_spec(
+        leat_pipeline *pipeline = open_spec(
             spec_of("tfrecord %s | parse i:int64[*] f:float[*19] | batch 6", in_dir("ragged")), &config);
         leat_batch b;
         int64_t id = 0;
-        while (leat_pipeline_next(feed, &b, NULL) == 0) {
+        while (leat_pipeline_next(pipeline, &b, NULL) == 0) {
             for (int s = 0; s < b.n; s++, id++) {
                 const int64_t *o = b.tensor[0].offsets, *p = b.tensor[1].offsets;
                 assert_int_equal(o[s + 1] - o[s], id);
@@ -412,7 +414,7 @@ static void test_ragged_features(void **state) {
             leat_batch_release(&b);
         }
         assert_int_equal(id, 20);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -422,14 +424,14 @@ static void test_undecoded(void **state) {
     leat__buf shard = {0};
     for (int i = 0; i < 10; i++) add_record(&shard, "0123456789", (size_t)i);
     write_buf(in_dir("whole"), &shard);
-    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | batch 10", in_dir("whole")), NULL);
-    leat_batch b = next_ok(feed);
+    leat_pipeline *pipeline = open_spec(spec_of("tfrecord %s | batch 10", in_dir("whole")), NULL);
+    leat_batch b = next_ok(pipeline);
     assert_string_equal(b.tensor[0].name, "record");
     assert_int_equal(b.tensor[0].shape[0], 45);
     for (int i = 0; i < 10; i++)
         assert_memory_equal((char *)b.tensor[0].data + b.tensor[0].offsets[i], "0123456789", (size_t)i);
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 int main(void) {

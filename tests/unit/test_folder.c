@@ -43,16 +43,16 @@ static void test_tree(void **state) {
     assert_int_equal(source->n_samples, 9);
     assert_int_equal(source->n_fields, 1);
     assert_int_equal(strncmp(listing(source), "root.png:-1 a/x.PnG:-1", 22), 0);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("folder %s | batch 100", in_dir("tree")), &(leat_config){.no_side_files = 1});
-    assert_string_equal(leat_pipeline_class(feed, 1), "a-b");
-    assert_null(leat_pipeline_class(feed, 4));
+    assert_string_equal(leat_pipeline_class(pipeline, 1), "a-b");
+    assert_null(leat_pipeline_class(pipeline, 4));
     leat_batch b;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     assert_int_equal(((int64_t *)b.tensor[1].data)[4], 1);
     assert_int_equal(b.tensor[0].offsets[1], strlen(in_dir("tree/a/x.PnG")));
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_empty(void **state) {
@@ -165,16 +165,16 @@ static void test_no_images(void **state) {
     assert_int_equal(t.n_samples, 1); /* a PNG whatever its name */
     tape_free(&t);
     /* Something else takes the place of an image after the scan. */
-    leat_pipeline *feed = open_spec(spec_of("folder %s | decode | resize 2 | batch 2", in_dir("kinds")),
-                                    &(leat_config){.no_side_files = 1, .synchronous = 1});
+    leat_pipeline *pipeline = open_spec(spec_of("folder %s | decode | resize 2 | batch 2", in_dir("kinds")),
+                                        &(leat_config){.no_side_files = 1, .synchronous = 1});
     unlink(in_dir("kinds/a/x.jpg"));
     assert_int_equal(mkfifo(in_dir("kinds/a/x.jpg"), 0666), 0);
-    t = record(feed, -1);
+    t = record(pipeline, -1);
     assert_int_equal(t.rc, LEAT_ERR_IO);
     assert_non_null(strstr(t.message, "regular file"));
     assert_int_equal(t.stage, LEAT_STAGE_READ);
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     unlink(in_dir("kinds/a/x.jpg"));
     /* A hole of many gigabytes is no image, and costs no memory. */
     write_file(in_dir("kinds/a/hole.jpg"), "", 0);
@@ -205,27 +205,27 @@ static void test_vanishing(void **state) {
     (void)state;
     make_dir(in_dir("vanish"));
     for (unsigned i = 0; i < 6; i++) write_png(in_dir("vanish/%u.png", i), 4, 4, i);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("folder %s | decode | batch 2 | options on_error=skip", in_dir("vanish")),
                   &(leat_config){.no_side_files = 1, .synchronous = 1});
     unlink(in_dir("vanish/1.png"));
     write_png(in_dir("vanish/3.png"), 40, 40, 1);              /* grew */
     assert_int_equal(truncate(in_dir("vanish/4.png"), 10), 0); /* shrank */
-    tape t = record(feed, -1);
+    tape t = record(pipeline, -1);
     assert_true(t.rc == LEAT_END && t.n_samples == 3);
     leat_bad bad;
     static const char *const says[] = {"vanish/1.png", "vanish/3.png had", "vanish/4.png had"};
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(leat_pipeline_bad(feed, (uint64_t)i, &bad), 0);
+        assert_int_equal(leat_pipeline_bad(pipeline, (uint64_t)i, &bad), 0);
         assert_non_null(strstr(bad.message, says[i]));
         assert_int_equal(bad.stage, LEAT_STAGE_READ);
     }
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     /* The first file is gone, but others tell the size just as well. */
-    feed = open_spec(spec_of("folder %s | decode | batch 2 | options on_error=skip", in_dir("vanish")),
-                     &(leat_config){.no_side_files = 1});
-    leat_pipeline_close(&feed);
+    pipeline = open_spec(spec_of("folder %s | decode | batch 2 | options on_error=skip", in_dir("vanish")),
+                         &(leat_config){.no_side_files = 1});
+    leat_pipeline_close(&pipeline);
 }
 
 int main(void) {

@@ -82,12 +82,12 @@ static void test_reserved_of_values(void **state) {
             &(leat_source_callbacks){
                 .n = 4, .n_fields = 1, .field = &field, .read_at = read_nothing, .user = set ? &set : NULL});
         assert_int_equal(leat_spec_add(spec, "batch 2"), 0);
-        leat_pipeline *feed = open_spec(spec, NULL);
+        leat_pipeline *pipeline = open_spec(spec, NULL);
         leat_batch b;
-        if (set) REFUSES(leat_value_out, leat_pipeline_next(feed, &b, &err));
-        else assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+        if (set) REFUSES(leat_value_out, leat_pipeline_next(pipeline, &b, &err));
+        else assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
         if (!set) leat_batch_release(&b);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -102,12 +102,12 @@ static void test_reserved_of_configs(void **state) {
     const leat_config config = {.reserved = {[7] = 1}};
     const leat_tool_config tool = {.reserved = {[7] = 1}};
     leat_spec *spec = leat_spec_new(text);
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_info info;
     leat_split_report split;
     leat_compare_report compared;
     leat_roofline roof;
-    REFUSES(leat_config, leat_pipeline_open(&feed, spec, &config, &err));
+    REFUSES(leat_config, leat_pipeline_open(&pipeline, spec, &config, &err));
     REFUSES(leat_config, leat_view(spec, path, NULL, &config, NULL, &err));
     REFUSES(leat_config, leat_compare(text, text, NULL, &config, &compared, &err));
     REFUSES(leat_config, leat_roofline_measure(&roof, spec, &config, 0.01, &err));
@@ -148,7 +148,7 @@ static void test_reserved_of_configs(void **state) {
 /* What leat fills overwrites all of what was there. */
 static void test_reserved_of_results(void **state) {
     (void)state;
-    leat_pipeline *feed = open_spec(spec_of("synth 4 8 8 | batch 2"), NULL);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 4 8 8 | batch 2"), NULL);
     leat_batch batch;
     leat_error err;
     leat_stats stats;
@@ -159,13 +159,13 @@ static void test_reserved_of_results(void **state) {
     memset(&stats, 0xff, sizeof stats);
     memset(field, 0xff, sizeof field);
     memset(&op, 0xff, sizeof op);
-    assert_int_equal(leat_pipeline_next(feed, &batch, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &batch, NULL), 0);
     ZERO(batch);
     for (int i = 0; i < batch.n_tensors; i++) ZERO(batch.tensor[i]);
-    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_stats(pipeline, &stats);
     ZERO(stats);
     for (size_t i = LEAT_STAGE_COUNT; i < LEAT_COUNT(stats.stage_s); i++) assert_true(stats.stage_s[i] == 0);
-    assert_int_equal(leat_pipeline_fields(feed, field, 2), 2);
+    assert_int_equal(leat_pipeline_fields(pipeline, field, 2), 2);
     ZERO(field[0]);
     ZERO(field[1]);
     assert_int_equal(leat_op_at(0, &op), 0);
@@ -173,22 +173,22 @@ static void test_reserved_of_results(void **state) {
     for (size_t i = 0; i < LEAT_COUNT(op.arg); i++) ZERO(op.arg[i]);
     leat_batch_release(&batch);
     memset(&batch, 0xff, sizeof batch);
-    assert_int_equal(leat_pipeline_sample(feed, 0, 1, &batch, NULL), 0);
+    assert_int_equal(leat_pipeline_sample(pipeline, 0, 1, &batch, NULL), 0);
     ZERO(batch);
     leat_batch_release(&batch);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 
     write_file(in_dir("broken.jpg"), "\xff\xd8\xff", 3);
     write_file(in_dir("broken.csv"), "path\nbroken.jpg\n", 16);
-    feed = open_spec(spec_of("list %s | decode | resize 8 8 | batch 1", in_dir("broken.csv")),
-                     &(leat_config){.no_side_files = 1});
+    pipeline = open_spec(spec_of("list %s | decode | resize 8 8 | batch 1", in_dir("broken.csv")),
+                         &(leat_config){.no_side_files = 1});
     memset(&err, 0xff, sizeof err);
-    assert_int_equal(leat_pipeline_next(feed, &batch, &err), LEAT_ERR_DECODE);
+    assert_int_equal(leat_pipeline_next(pipeline, &batch, &err), LEAT_ERR_DECODE);
     ZERO(err);
     memset(&bad, 0xff, sizeof bad);
-    assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+    assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
     ZERO(bad);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* -------------------------------------------------------------------------------------------- versions */
@@ -217,9 +217,9 @@ static void test_release_of_a_copy(void **state) {
     int warnings = 0;
     const leat_config config = {
         .n_slots = 2, .n_epochs = -1, .params = 1, .log = count_warning, .user = &warnings, .tune = -1};
-    leat_pipeline *feed = open_spec(spec_of("synth 64 8 8 | random_flip_left_right | batch 4"), &config);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 64 8 8 | random_flip_left_right | batch 4"), &config);
     leat_batch b, copy, next, other;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     copy = b;
     assert_true(*leat_batch_params(&copy, 0) != 0);
     leat_batch_release(&b);
@@ -231,11 +231,11 @@ static void test_release_of_a_copy(void **state) {
     assert_int_equal(warnings, 1);
 
     /* The slot is leased again: the old copy does not take it away from its new owner. */
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     copy = b;
     leat_batch_release(&b);
-    assert_int_equal(leat_pipeline_next(feed, &next, NULL), 0);
-    assert_int_equal(leat_pipeline_next(feed, &other, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &next, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &other, NULL), 0);
     assert_true(next.lease == copy.lease || other.lease == copy.lease);
     const uint64_t digest = leat__hash(next.tensor[0].data, 4 * 8 * 8 * 3, 0);
     assert_string_equal(leat_batch_params(&copy, 0), "");
@@ -245,13 +245,13 @@ static void test_release_of_a_copy(void **state) {
     assert_true(leat__hash(next.tensor[0].data, 4 * 8 * 8 * 3, 0) == digest);
 
     /* A batch by itself is a lease, too; and closed pipelines have no log. */
-    assert_int_equal(leat_pipeline_sample(feed, 0, 3, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_sample(pipeline, 0, 3, &b, NULL), 0);
     copy = b;
     leat_batch_release(&b);
     leat_batch_release(&copy);
     assert_int_equal(warnings, 3);
     copy = next;
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_batch_release(&next);
     leat_batch_release(&copy);
     assert_int_equal(warnings, 3);
@@ -278,13 +278,13 @@ static void test_release_from_threads(void **state) {
     static releasing side[2];
     int warnings = 0;
     const leat_config config = {.n_slots = 3, .n_epochs = -1, .log = count_warning, .user = &warnings};
-    leat_pipeline *feed = open_spec(spec_of("synth 64 8 8 | batch 4"), &config);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 64 8 8 | batch 4"), &config);
     pthread_t thread[2];
     memset(side, 0, sizeof side);
     for (int k = 0; k < 2; k++) assert_int_equal(pthread_create(&thread[k], NULL, release_all, &side[k]), 0);
     for (int i = 0; i < 100; i++) {
         leat_batch b;
-        assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
         assert_int_equal(b.step, (uint64_t)i % 16);
         for (int k = 0; k < 2; k++) {
             side[k].batch[i] = b;
@@ -294,9 +294,9 @@ static void test_release_from_threads(void **state) {
     for (int k = 0; k < 2; k++) pthread_join(thread[k], NULL);
     assert_int_equal(warnings, 100);
     leat_batch b;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* ------------------------------------------------------------------------------------------- callbacks */
@@ -332,30 +332,30 @@ static void test_seeded_map(void **state) {
     tape_free(&many);
     tape_free(&one);
 
-    leat_pipeline *feed = open_spec(drawing(text, &seed), &(leat_config){.n_epochs = 2});
+    leat_pipeline *pipeline = open_spec(drawing(text, &seed), &(leat_config){.n_epochs = 2});
     leat_batch b, single;
-    while (leat_pipeline_next(feed, &b, NULL) == 0) {
+    while (leat_pipeline_next(pipeline, &b, NULL) == 0) {
         for (int i = 0; i < b.n; i++) {
             const uint64_t want = leat__mix64(seed ^ leat__mix64(b.epoch << 32 | b.position[i]));
             assert_true(((const uint64_t *)drawn(&b)->data)[i] == want);
         }
-        assert_int_equal(leat_pipeline_sample(feed, b.epoch, b.position[1], &single, NULL), 0);
+        assert_int_equal(leat_pipeline_sample(pipeline, b.epoch, b.position[1], &single, NULL), 0);
         assert_true(*(const uint64_t *)drawn(&single)->data == ((const uint64_t *)drawn(&b)->data)[1]);
         leat_batch_release(&single);
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 
     /* What a cache keeps is drawn for the sample alone: epochs do not differ. */
-    feed = open_spec(drawing("synth 6 4 4 | map r:u64 callback=draw | cache | batch 6", &seed),
-                     &(leat_config){.n_epochs = 2});
-    while (leat_pipeline_next(feed, &b, NULL) == 0) {
+    pipeline = open_spec(drawing("synth 6 4 4 | map r:u64 callback=draw | cache | batch 6", &seed),
+                         &(leat_config){.n_epochs = 2});
+    while (leat_pipeline_next(pipeline, &b, NULL) == 0) {
         for (int i = 0; i < b.n; i++)
             assert_true(((const uint64_t *)drawn(&b)->data)[i] ==
                         leat__mix64(seed ^ leat__mix64(b.sample[i])));
         leat_batch_release(&b);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* ------------------------------------------------------------------------------------------ conventions */
@@ -370,16 +370,16 @@ static void test_text_lengths(void **state) {
     assert_int_equal(leat_spec_text(spec, NULL, 0), n);
     assert_int_equal(leat_spec_text(spec, cut, sizeof cut), n);
     assert_int_equal(strlen(cut), 4);
-    leat_pipeline *feed = open_spec(spec, NULL);
-    const size_t plan = leat_pipeline_plan(feed, text, sizeof text);
+    leat_pipeline *pipeline = open_spec(spec, NULL);
+    const size_t plan = leat_pipeline_plan(pipeline, text, sizeof text);
     assert_int_equal(plan, strlen(text));
-    assert_int_equal(leat_pipeline_plan(feed, NULL, 0), plan);
-    assert_int_equal(leat_pipeline_plan(feed, cut, sizeof cut), plan);
+    assert_int_equal(leat_pipeline_plan(pipeline, NULL, 0), plan);
+    assert_int_equal(leat_pipeline_plan(pipeline, cut, sizeof cut), plan);
     assert_int_equal(strlen(cut), 4);
-    const size_t name = leat_pipeline_name(feed, 1, text, sizeof text);
+    const size_t name = leat_pipeline_name(pipeline, 1, text, sizeof text);
     assert_int_equal(name, strlen(text));
-    assert_int_equal(leat_pipeline_name(feed, 1, NULL, 0), name);
-    leat_pipeline_close(&feed);
+    assert_int_equal(leat_pipeline_name(pipeline, 1, NULL, 0), name);
+    leat_pipeline_close(&pipeline);
 }
 
 /* Every function that builds a spec tells its first mistake, also those that come after it. */

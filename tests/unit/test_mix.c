@@ -53,12 +53,12 @@ static void test_smoothing_golden(void **state) {
     (void)state;
     for (size_t i = 0; i < LEAT_COUNT(smoothing_golden); i++) {
         const int classes = smoothing_golden[i].classes;
-        leat_pipeline *feed =
+        leat_pipeline *pipeline =
             open_spec(spec_of("synth 4 2 2 classes=2 | one_hot label %d smoothing=%.17g | batch 4", classes,
                               smoothing_golden[i].smoothing),
                       NULL);
         leat_batch b;
-        assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
         const float *labels = b.tensor[1].data;
         assert_int_equal(b.tensor[1].shape[1], classes);
         for (int k = 0; k < 4 * classes; k++) {
@@ -67,7 +67,7 @@ static void test_smoothing_golden(void **state) {
             assert_memory_equal(&labels[k], &want, sizeof want);
         }
         leat_batch_release(&b);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -172,11 +172,11 @@ typedef struct sample_row {
 
 /* All samples of all batches of one epoch. */
 static int collect(leat_spec *spec, const leat_config *config, sample_row *rows, int cap) {
-    leat_pipeline *feed = open_spec(spec, config);
+    leat_pipeline *pipeline = open_spec(spec, config);
     leat_batch b;
     leat_error err;
     int n = 0, rc;
-    while ((rc = leat_pipeline_next(feed, &b, &err)) == 0) {
+    while ((rc = leat_pipeline_next(pipeline, &b, &err)) == 0) {
         for (int i = 0; i < b.n; i++, n++) {
             assert_true(n < cap);
             rows[n].position = b.position[i];
@@ -188,7 +188,7 @@ static int collect(leat_spec *spec, const leat_config *config, sample_row *rows,
         leat_batch_release(&b);
     }
     if (rc < 0) fail_msg("%s", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     return n;
 }
 
@@ -281,12 +281,12 @@ static void test_holes(void **state) {
         for (int what = 0; what < 2; what++) {
             char text[700];
             snprintf(text, sizeof text, "%s%s", head, what ? " | mixup 1 group=4 labels=none" : "");
-            leat_pipeline *feed = open_spec(spec_of("%s", text), &config);
+            leat_pipeline *pipeline = open_spec(spec_of("%s", text), &config);
             leat_batch b;
             int n = 0;
             sample_row *to = what ? got : want;
             memset(to, 0, sizeof got);
-            while (leat_pipeline_next(feed, &b, NULL) == 0) {
+            while (leat_pipeline_next(pipeline, &b, NULL) == 0) {
                 for (int i = 0; i < b.n; i++, n++) {
                     to[n].position = b.position[i];
                     to[n].sample = b.sample[i];
@@ -294,7 +294,7 @@ static void test_holes(void **state) {
                 }
                 leat_batch_release(&b);
             }
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             assert_int_equal(n, policy == LEAT_ON_ERROR_SKIP ? N - 7 : N);
         }
         const int n = policy == LEAT_ON_ERROR_SKIP ? N - 7 : N;
@@ -311,15 +311,15 @@ static void test_restart(void **state) {
     assert_int_equal(whole.n_batches, 12);
     for (int stop = 0; stop < 12; stop++) {
         char saved[1024];
-        leat_pipeline *feed = open_spec(spec_of(text, 45), &config);
-        tape begin = record(feed, stop);
-        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-        leat_pipeline_close(&feed);
-        feed = open_spec(spec_of(text, 45), &config);
-        assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
-        tape rest = record(feed, -1);
+        leat_pipeline *pipeline = open_spec(spec_of(text, 45), &config);
+        tape begin = record(pipeline, stop);
+        assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+        leat_pipeline_close(&pipeline);
+        pipeline = open_spec(spec_of(text, 45), &config);
+        assert_int_equal(leat_pipeline_restore(pipeline, saved, NULL), 0);
+        tape rest = record(pipeline, -1);
         same_tail(&whole, stop, &rest, "after a restart");
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         tape_free(&begin);
         tape_free(&rest);
     }
@@ -350,11 +350,11 @@ static void test_streams(void **state) {
 /* ------------------------------------------------------------------------------------- single samples */
 
 static void check_singles(const char *text, const leat_config *config, int most) {
-    leat_pipeline *feed = open_spec(spec_of("%s", text), config),
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), config),
                   *alone = open_spec(spec_of("%s", text), config);
     leat_batch b, one;
     leat_error err;
-    for (int k = 0; k < most && leat_pipeline_next(feed, &b, &err) == 0; k++) {
+    for (int k = 0; k < most && leat_pipeline_next(pipeline, &b, &err) == 0; k++) {
         for (int i = 0; i < b.n; i++) {
             if (leat_pipeline_sample(alone, b.epoch, b.position[i], &one, &err) != 0)
                 fail_msg("%s", err.message);
@@ -379,7 +379,7 @@ static void check_singles(const char *text, const leat_config *config, int most)
         leat_batch_release(&b);
     }
     leat_pipeline_close(&alone);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_singles(void **state) {
@@ -402,23 +402,23 @@ static void test_singles(void **state) {
 
 static void test_singles_refused(void **state) {
     (void)state;
-    leat_pipeline *feed = open_spec(spec_of("synth 10 4 4 | batch 4"), NULL);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 10 4 4 | batch 4"), NULL);
     leat_batch b, held[40];
     leat_error err;
-    assert_int_equal(leat_pipeline_sample(feed, 0, 10, &b, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_pipeline_sample(pipeline, 0, 10, &b, &err), LEAT_ERR_ARGUMENT);
     assert_non_null(strstr(err.message, "position 10"));
-    assert_int_equal(leat_pipeline_sample(feed, 0, UINT64_MAX, &b, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_pipeline_sample(pipeline, 0, UINT64_MAX, &b, &err), LEAT_ERR_ARGUMENT);
     assert_int_equal(leat_pipeline_sample(NULL, 0, 0, &b, &err), LEAT_ERR_ARGUMENT);
-    assert_int_equal(leat_pipeline_sample(feed, 0, 0, NULL, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_pipeline_sample(pipeline, 0, 0, NULL, &err), LEAT_ERR_ARGUMENT);
     /* Many at once, while the run goes on, and longer than the pipeline. */
     for (int i = 0; i < 40; i++) {
-        assert_int_equal(leat_pipeline_sample(feed, (uint64_t)i, 3, &held[i], &err), 0);
+        assert_int_equal(leat_pipeline_sample(pipeline, (uint64_t)i, 3, &held[i], &err), 0);
         if (i % 20 == 7) {
-            assert_int_equal(leat_pipeline_next(feed, &b, &err), 0);
+            assert_int_equal(leat_pipeline_next(pipeline, &b, &err), 0);
             leat_batch_release(&b);
         }
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     for (int i = 0; i < 40; i++) assert_int_equal(held[i].sample[0], 3);
     for (int i = 0; i < 40; i++) leat_batch_release(&held[i]);
     /* A bad one is an error, whatever the policy for batches; so is what has no place. */
@@ -427,20 +427,20 @@ static void test_singles_refused(void **state) {
     write_png(in_dir("one_bad/0.png"), 4, 4, 1);
     write_file(in_dir("one_bad/1.png"), "\x89PNG\r\n\x1a\n damaged", 16);
     for (int policy = 0; policy < 2; policy++) {
-        feed = open_spec(spec_of("folder %s labels=none | decode | batch 2", in_dir("one_bad")),
-                         &(leat_config){.on_error = policy, .synchronous = 1});
-        assert_int_equal(leat_pipeline_sample(feed, 0, 1, &b, &err), LEAT_ERR_DECODE);
+        pipeline = open_spec(spec_of("folder %s labels=none | decode | batch 2", in_dir("one_bad")),
+                             &(leat_config){.on_error = policy, .synchronous = 1});
+        assert_int_equal(leat_pipeline_sample(pipeline, 0, 1, &b, &err), LEAT_ERR_DECODE);
         assert_non_null(strstr(err.message, "1.png"));
-        assert_int_equal(leat_pipeline_sample(feed, 0, 0, &b, &err), 0);
+        assert_int_equal(leat_pipeline_sample(pipeline, 0, 0, &b, &err), 0);
         leat_batch_release(&b);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     leat__buf shard = {0};
     add_sample(&shard, 1, 5);
     write_deflated(in_dir("one.gz"), &shard, GZIP_BITS);
-    feed = open_spec(spec_of("tfrecord %s | parse label:int64", in_dir("one.gz")), NULL);
-    assert_int_equal(leat_pipeline_sample(feed, 0, 0, &b, &err), LEAT_ERR_UNSUPPORTED);
-    leat_pipeline_close(&feed);
+    pipeline = open_spec(spec_of("tfrecord %s | parse label:int64", in_dir("one.gz")), NULL);
+    assert_int_equal(leat_pipeline_sample(pipeline, 0, 0, &b, &err), LEAT_ERR_UNSUPPORTED);
+    leat_pipeline_close(&pipeline);
 }
 
 /* --------------------------------------------------------------------------------------------- params */
@@ -469,9 +469,9 @@ static void test_params(void **state) {
         const int partner = i % 4 == 3 ? i - 3 : i + 1;
         assert_int_equal(atoi(rows[0][i].params + end + strlen(" partner=")), partner);
     }
-    leat_pipeline *feed = open_spec(spec_of("synth 4 4 4 | random_flip_left_right | batch 4"), NULL);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 4 4 4 | random_flip_left_right | batch 4"), NULL);
     leat_batch b;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     assert_string_equal(leat_batch_params(&b, 0), ""); /* nobody asked */
     assert_string_equal(leat_batch_params(&b, 4), "");
     assert_string_equal(leat_batch_params(&b, -1), "");
@@ -479,10 +479,10 @@ static void test_params(void **state) {
     leat_batch_release(&b);
     assert_string_equal(leat_batch_params(&b, 0), "");
     char name[60];
-    assert_int_equal(leat_pipeline_name(feed, 3, name, sizeof name), strlen("synthetic picture 3"));
+    assert_int_equal(leat_pipeline_name(pipeline, 3, name, sizeof name), strlen("synthetic picture 3"));
     assert_string_equal(name, "synthetic picture 3");
-    assert_int_equal(leat_pipeline_name(feed, 4, name, sizeof name), 0);
-    leat_pipeline_close(&feed);
+    assert_int_equal(leat_pipeline_name(pipeline, 4, name, sizeof name), 0);
+    leat_pipeline_close(&pipeline);
 }
 
 /* As many operations as a text can have: the end is marked. */
@@ -491,9 +491,9 @@ static void test_params_cut(void **state) {
     char text[8000] = "synth 4 4 4";
     for (int i = 0; i < 40; i++) strcat(text, " | random_flip_left_right | random_flip_up_down");
     strcat(text, " | batch 2");
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.params = 1});
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &(leat_config){.params = 1});
     leat_batch b;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     for (int i = 0; i < 2; i++) {
         const char *params = leat_batch_params(&b, i);
         const size_t n = strlen(params);
@@ -502,7 +502,7 @@ static void test_params_cut(void **state) {
         assert_int_equal(strncmp(params, "random_flip_left_right flip=", 28), 0);
     }
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* ------------------------------------------------------------------------------------------- refusals */

@@ -88,16 +88,16 @@ static void naive_pass(const leat__pass *pass, const picture *in, void *dst) {
 
 /* --------------------------------------------------------------------------------------- comparing */
 
-typedef struct feed {
+typedef struct pipeline {
     const picture *in;
     int last;
     int fail_at;
     size_t apart; /* of planes          */
     uint8_t *row; /* the only valid one */
-} feed;
+} pipeline;
 
 static int next_row(leat__rows *rows, int y, const void **out, leat_error *err) {
-    feed *f = rows->user;
+    pipeline *f = rows->user;
     const size_t bytes = (size_t)(f->in->width * f->in->channels) * (f->in->dtype == LEAT_DTYPE_U8 ? 1 : 4);
     assert_true(y > f->last && y < f->in->height);
     f->last = y;
@@ -141,7 +141,7 @@ static void compare(const leat__pass *pass, const picture *in, int place, const 
 
 /* The same row as planes, which no one else follows at once. */
 static int next_planes(leat__rows *rows, int y, const void **out, leat_error *err) {
-    feed *f = rows->user;
+    pipeline *f = rows->user;
     const size_t width = (size_t)f->in->width, channels = (size_t)f->in->channels;
     LEAT_TRY(next_row(rows, y, out, err));
     uint8_t *apart = leat__alloc(LEAT_MEM_TOOL, f->apart * channels);
@@ -154,7 +154,7 @@ static int next_planes(leat__rows *rows, int y, const void **out, leat_error *er
 }
 
 static bool give_planes(leat__rows *rows, size_t *apart) {
-    feed *f = rows->user;
+    pipeline *f = rows->user;
     assert_true(f->last < 0 && rows->dtype == LEAT_DTYPE_U8);
     rows->row = next_planes;
     *apart = f->apart;
@@ -172,7 +172,8 @@ static void check_pass(leat__pass *pass, const picture *in) {
         compare(pass, in, place, isa ? "vector code" : "plain C");
     }
     for (int planes = 0; planes < 2; planes++) {
-        feed f = {.in = in, .last = -1, .fail_at = in->height, .apart = (size_t)in->width + random_u32() % 9};
+        pipeline f = {
+            .in = in, .last = -1, .fail_at = in->height, .apart = (size_t)in->width + random_u32() % 9};
         leat__rows rows = rows_in_memory(in);
         rows.data = NULL, rows.row = next_row, rows.user = &f;
         if (planes) rows.planes = give_planes;
@@ -354,7 +355,7 @@ static void test_bad_row(void **state) {
     fill(&in, 30, 20, 3, LEAT_DTYPE_U8);
     for (int r = 0; r < LEAT_N_RESAMPLES; r++) {
         leat_error err;
-        feed f = {.in = &in, .last = -1, .fail_at = 13};
+        pipeline f = {.in = &in, .last = -1, .fail_at = 13};
         leat__rows rows = rows_in_memory(&in);
         rows.data = NULL, rows.row = next_row, rows.user = &f;
         const bool none = r == LEAT_RESAMPLE_NONE;

@@ -53,35 +53,35 @@ static void test_endless(void **state) {
     static const char *const texts[] = {"synth 3 4 4 | repeat | batch 2", "synth 3 4 4 | batch 2 | repeat",
                                         "synth 3 4 4 | repeat -1 | repeat 4 | batch 2"};
     for (int i = 0; i < 4; i++) {
-        leat_pipeline *feed = open_spec(spec_of("%s", i < 3 ? texts[i] : "synth 3 4 4 | batch 2"),
-                                        &(leat_config){.n_epochs = i == 3 ? -1 : 0});
-        tape t = record(feed, 500);
+        leat_pipeline *pipeline = open_spec(spec_of("%s", i < 3 ? texts[i] : "synth 3 4 4 | batch 2"),
+                                            &(leat_config){.n_epochs = i == 3 ? -1 : 0});
+        tape t = record(pipeline, 500);
         assert_int_equal(t.n_batches, 500);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         tape_free(&t);
     }
 }
 
 static void test_numbers_of_batches(void **state) {
     (void)state;
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("synth 10 4 4 | batch 4 | repeat 2"), &(leat_config){.n_epochs = 2});
     leat_batch b;
-    for (uint64_t i = 0; leat_pipeline_next(feed, &b, NULL) == 0; i++) {
+    for (uint64_t i = 0; leat_pipeline_next(pipeline, &b, NULL) == 0; i++) {
         assert_int_equal(b.epoch, i / 3);
         assert_int_equal(b.step, i % 3);
         leat_batch_release(&b);
         assert_null(b.lease);
     }
     for (int i = 0; i < 3; i++)
-        assert_int_equal(leat_pipeline_next(feed, &b, NULL), LEAT_END); /* and stays so */
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), LEAT_END); /* and stays so */
     leat_stats stats;
-    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_stats(pipeline, &stats);
     assert_int_equal(stats.batches, 12);
     assert_int_equal(stats.samples, 40);
     assert_int_equal(stats.bytes_out, 40 * (48 + 8));
-    leat_pipeline_close(&feed);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
+    leat_pipeline_close(&pipeline);
     leat_pipeline_stats(NULL, &stats);
     assert_int_equal(stats.batches, 0);
     assert_int_equal(leat_pipeline_next(NULL, &b, NULL), LEAT_ERR_ARGUMENT);
@@ -119,9 +119,9 @@ static void test_raise(void **state) {
     for (int threads = 0; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
         const leat_config config = {.n_threads = threads, .synchronous = !threads, .no_side_files = 1};
         for (int size = 1; size < 10; size += 4) {
-            leat_pipeline *feed =
+            leat_pipeline *pipeline =
                 open_spec(spec_of("folder %s | decode | batch %d", in_dir("bad"), size), &config);
-            tape t = record(feed, -1);
+            tape t = record(pipeline, -1);
             assert_int_equal(t.rc, LEAT_ERR_DECODE);
             assert_int_equal(t.n_batches,
                              3 / size); /* all batches before it, then the first bad one of its batch */
@@ -129,16 +129,16 @@ static void test_raise(void **state) {
             leat_error err;
             leat_batch b;
             for (int i = 0; i < 3; i++) { /* it stays */
-                assert_int_equal(leat_pipeline_next(feed, &b, &err), LEAT_ERR_DECODE);
+                assert_int_equal(leat_pipeline_next(pipeline, &b, &err), LEAT_ERR_DECODE);
                 assert_string_equal(err.message, t.message);
                 assert_int_equal(err.sample, 3);
                 assert_int_equal(err.stage, LEAT_STAGE_DECODE);
             }
             leat_bad bad;
-            assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+            assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
             assert_int_equal(bad.sample, 3);
             tape_free(&t);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
         }
     }
 }
@@ -159,12 +159,12 @@ static void test_skip_and_replace(void **state) {
                                             .n_epochs = 2,
                                             .on_error = policy,
                                             .no_side_files = 1};
-                leat_pipeline *feed = open_spec(
+                leat_pipeline *pipeline = open_spec(
                     spec_of("folder %s | decode | random_brightness 0.3 | %s", in_dir("bad"), chains[c]),
                     &config);
-                tape t = record(feed, -1);
+                tape t = record(pipeline, -1);
                 leat_stats stats;
-                leat_pipeline_stats(feed, &stats);
+                leat_pipeline_stats(pipeline, &stats);
                 assert_int_equal(t.rc, LEAT_END);
                 const int turns = c == 2 ? 4 : 2, dropped = c == 3 ? 4 : 0;
                 if (c < 3) assert_int_equal(stats.bad_samples, turns * n_bad);
@@ -176,12 +176,12 @@ static void test_skip_and_replace(void **state) {
                     assert_true(t.size[i] > 0); /* a batch without samples is none */
                 leat_bad bad = {0};
                 uint64_t n = 0;
-                while (leat_pipeline_bad(feed, n, &bad) == 0) {
+                while (leat_pipeline_bad(pipeline, n, &bad) == 0) {
                     assert_true(is_bad((int)bad.sample) && strstr(bad.message, ".png"));
                     n++;
                 }
                 assert_int_equal(n, stats.bad_samples);
-                leat_pipeline_close(&feed);
+                leat_pipeline_close(&pipeline);
                 if (threads == 0) first = t;
                 else same_tape(&first, &t, chains[c]), tape_free(&t);
             }
@@ -201,15 +201,15 @@ static void test_nothing_good(void **state) {
     make_dir(in_dir("none"));
     for (int i = 0; i < 20; i++) write_file(in_dir("none/%d.jpg", i), "no image", 8);
     leat_config config = {.on_error = LEAT_ON_ERROR_SKIP, .n_threads = 2, .no_side_files = 1};
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("folder %s | decode | resize 4 | batch 3", in_dir("none")), &config);
-    tape t = record(feed, -1);
+    tape t = record(pipeline, -1);
     assert_true(t.rc == LEAT_END && t.n_batches == 0);
     leat_stats stats;
-    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_stats(pipeline, &stats);
     assert_int_equal(stats.bad_samples, 20);
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     config.on_error = LEAT_ON_ERROR_REPLACE;
     t = record_spec(spec_of("folder %s | decode | resize 4 | batch 3", in_dir("none")), &config);
     assert_int_equal(t.rc, LEAT_ERR_DECODE);
@@ -237,15 +237,15 @@ static void test_leases_outlive(void **state) {
     (void)state;
     const uint64_t before = memory_held();
     for (int synchronous = 0; synchronous < 2; synchronous++) {
-        leat_pipeline *feed = open_spec(spec_of("synth 100 8 8 | batch 10"),
-                                        &(leat_config){.synchronous = synchronous, .n_slots = 3});
+        leat_pipeline *pipeline = open_spec(spec_of("synth 100 8 8 | batch 10"),
+                                            &(leat_config){.synchronous = synchronous, .n_slots = 3});
         leat_batch b[3];
         uint64_t digest[3];
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(leat_pipeline_next(feed, &b[i], NULL), 0);
+            assert_int_equal(leat_pipeline_next(pipeline, &b[i], NULL), 0);
             digest[i] = batch_digest(&b[i]);
         }
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         for (int i = 0; i < 3; i++) assert_true(batch_digest(&b[i]) == digest[i]);
         leat_batch_release(&b[1]);
         assert_true(batch_digest(&b[2]) == digest[2]);
@@ -266,12 +266,12 @@ static void test_all_held(void **state) {
     int warnings = 0;
     const leat_config config = {
         .n_threads = 2, .n_slots = 2, .memory_max_bytes = 1200000, .log = count_warnings, .user = &warnings};
-    leat_pipeline *feed = open_spec(spec_of("synth 1000 64 64 | batch 10"), &config);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 1000 64 64 | batch 10"), &config);
     leat_batch b[50];
     leat_error err;
     int n = 0, rc = 0;
     const uint64_t began = leat__now_ns();
-    while (n < 50 && (rc = leat_pipeline_next(feed, &b[n], &err)) == 0) n++;
+    while (n < 50 && (rc = leat_pipeline_next(pipeline, &b[n], &err)) == 0) n++;
     assert_int_equal(rc, LEAT_ERR_SLOTS_HELD);
     assert_true(IN(3, n, 8));
     const uint64_t waited = leat__now_ns() - began;
@@ -280,13 +280,13 @@ static void test_all_held(void **state) {
     for (int i = 0; i < n; i++) assert_int_equal(b[i].n_left, n - 1 - i); /* it was told before */
     assert_int_equal(warnings, 1);
     leat_stats stats;
-    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_stats(pipeline, &stats);
     assert_int_equal(stats.slots_added, n - 2);
     for (int i = 0; i < n; i++) assert_int_equal(b[i].sample[0], i * 10); /* none was used again */
     leat_batch_release(&b[0]);
-    assert_int_equal(leat_pipeline_next(feed, &b[0], &err), 0); /* no failure that stays */
+    assert_int_equal(leat_pipeline_next(pipeline, &b[0], &err), 0); /* no failure that stays */
     assert_int_equal(b[0].sample[0], n * 10);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     for (int i = 0; i < n; i++) leat_batch_release(&b[i]);
 }
 
@@ -303,24 +303,24 @@ static void test_waiting_stops(void **state) {
                                     .memory_max_bytes = 400000,
                                     .waiting = stop_waiting,
                                     .user = &asked};
-        leat_pipeline *feed = open_spec(spec_of("synth 1000 64 64 | batch 10 | repeat 3"), &config);
-        assert_int_equal(leat_pipeline_turns(feed), 3);
+        leat_pipeline *pipeline = open_spec(spec_of("synth 1000 64 64 | batch 10 | repeat 3"), &config);
+        assert_int_equal(leat_pipeline_repeats(pipeline), 3);
         leat_batch b[8];
         leat_error err;
         int n = 0, rc = 0;
         const uint64_t began = leat__now_ns();
-        while (n < 8 && (rc = leat_pipeline_next(feed, &b[n], &err)) == 0) n++;
+        while (n < 8 && (rc = leat_pipeline_next(pipeline, &b[n], &err)) == 0) n++;
         assert_int_equal(rc, LEAT_ERR_CANCELLED);
         assert_int_equal(asked, 3);
         assert_true(leat__now_ns() - began < UINT64_C(4000000000));
         leat_batch_release(&b[0]);
         asked = -100000; /* now it waits as long as it takes */
-        assert_int_equal(leat_pipeline_next(feed, &b[0], &err), 0);
+        assert_int_equal(leat_pipeline_next(pipeline, &b[0], &err), 0);
         assert_int_equal(b[0].sample[0], n * 10);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         for (int i = 0; i < n; i++) leat_batch_release(&b[i]);
     }
-    assert_int_equal(leat_pipeline_turns(NULL), 1);
+    assert_int_equal(leat_pipeline_repeats(NULL), 1);
 }
 
 typedef struct pool {
@@ -346,9 +346,9 @@ static void pool_free(void *user, void *memory, size_t bytes) {
     free(memory);
 }
 
-static void read_to_end(leat_pipeline *feed) {
+static void read_to_end(leat_pipeline *pipeline) {
     leat_batch batch;
-    while (leat_pipeline_next(feed, &batch, NULL) == 0) leat_batch_release(&batch);
+    while (leat_pipeline_next(pipeline, &batch, NULL) == 0) leat_batch_release(&batch);
 }
 
 /* memory_bytes is one pipeline's, whatever else the process holds; what its threads take is counted too. */
@@ -375,15 +375,15 @@ static void test_memory_of_the_caller(void **state) {
     (void)state;
     pool p = {0};
     leat_config config = {.slot_alloc = pool_alloc, .slot_free = pool_free, .user = &p, .n_slots = 4};
-    leat_pipeline *feed = open_spec(spec_of("synth 100 8 8 | batch 7"), &config);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 100 8 8 | batch 7"), &config);
     assert_int_equal(p.n_given, 4);
     leat_batch kept[6];
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(leat_pipeline_next(feed, &kept[i], NULL), 0);
+        assert_int_equal(leat_pipeline_next(pipeline, &kept[i], NULL), 0);
         assert_int_equal((uintptr_t)kept[i].tensor[0].data % 4096, 0);
     }
     assert_int_equal(p.n_given, 6);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     assert_int_equal(p.n_back, 0);
     for (int i = 0; i < 6; i++) leat_batch_release(&kept[i]);
     assert_int_equal(p.n_back, 6);
@@ -415,31 +415,31 @@ static void test_memory_of_the_caller(void **state) {
 
 /* -------------------------------------------------------------------------------------- interrupted */
 
-static void *cancel_soon(void *feed) {
+static void *cancel_soon(void *pipeline) {
     usleep(100000);
-    leat_pipeline_cancel(feed);
+    leat_pipeline_cancel(pipeline);
     return NULL;
 }
 
 static void test_cancel(void **state) {
     (void)state;
-    leat_pipeline *feed = open_spec(spec_of("synth 100 8 8 | batch 10"),
-                                    &(leat_config){.n_slots = 2, .memory_max_bytes = 60000});
+    leat_pipeline *pipeline = open_spec(spec_of("synth 100 8 8 | batch 10"),
+                                        &(leat_config){.n_slots = 2, .memory_max_bytes = 60000});
     leat_batch b[50];
     leat_error err;
     pthread_t thread;
     int n = 0, rc = 0;
-    pthread_create(&thread, NULL, cancel_soon, feed);
+    pthread_create(&thread, NULL, cancel_soon, pipeline);
     const uint64_t began = leat__now_ns();
-    while (n < 50 && (rc = leat_pipeline_next(feed, &b[n], &err)) == 0) {
+    while (n < 50 && (rc = leat_pipeline_next(pipeline, &b[n], &err)) == 0) {
         n++;
         if (n == 10) usleep(200000);
     }
     assert_int_equal(rc, LEAT_ERR_CANCELLED);
     assert_true(leat__now_ns() - began < UINT64_C(2000000000));
-    assert_int_equal(leat_pipeline_next(feed, &b[n], &err), LEAT_ERR_CANCELLED);
+    assert_int_equal(leat_pipeline_next(pipeline, &b[n], &err), LEAT_ERR_CANCELLED);
     pthread_join(thread, NULL);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     for (int i = 0; i < n; i++) leat_batch_release(&b[i]);
     leat_pipeline_cancel(NULL);
 }
@@ -480,17 +480,17 @@ static void test_close_any_time(void **state) {
             : i % 4 == 2
                 ? spec_of("tfrecord %s | parse image:bytes | batch 4", in_dir("close.tfrecord"))
                 : spec_of("tfrecord %s | parse label:int64 | shuffle 7 | batch 4", in_dir("close.gz"));
-        leat_pipeline *feed = open_spec(spec, &(leat_config){.n_threads = i % 5,
-                                                             .synchronous = i % 5 == 0,
-                                                             .n_slots = 2 + i % 3,
-                                                             .no_side_files = 1});
+        leat_pipeline *pipeline = open_spec(spec, &(leat_config){.n_threads = i % 5,
+                                                                 .synchronous = i % 5 == 0,
+                                                                 .n_slots = 2 + i % 3,
+                                                                 .no_side_files = 1});
         leat_batch b[8] = {{0}};
         for (int k = 0; k < i % 9; k++) {
             leat_batch_release(&b[k % 4]);
-            if (leat_pipeline_next(feed, &b[k % 4], NULL) != 0) break;
+            if (leat_pipeline_next(pipeline, &b[k % 4], NULL) != 0) break;
         }
         if (i % 2) leat_batch_release(&b[0]);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         for (int k = 0; k < 8; k++) leat_batch_release(&b[k]);
     }
     assert_int_equal(memory_held(), before);

@@ -91,49 +91,49 @@ static void test_many(void **state) {
             char text[16000] = "options fuse=on | synth 4";
             for (int k = 0; k < n; k++) strcat(text, ops[i]);
             leat_spec *spec = leat_spec_new(text);
-            leat_pipeline *feed = NULL;
+            leat_pipeline *pipeline = NULL;
             leat_error err;
-            const int rc = leat_pipeline_open(&feed, spec, &(leat_config){.synchronous = 1}, &err);
+            const int rc = leat_pipeline_open(&pipeline, spec, &(leat_config){.synchronous = 1}, &err);
             leat_batch batch;
-            if (rc == 0) assert_int_equal(leat_pipeline_next(feed, &batch, &err), 0);
+            if (rc == 0) assert_int_equal(leat_pipeline_next(pipeline, &batch, &err), 0);
             else assert_true(rc == LEAT_ERR_LIMIT && strstr(err.message, "more than"));
             leat_batch_release(rc == 0 ? &batch : NULL);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             leat_spec_free(&spec);
         }
 }
 
 static void test_fields(void **state) {
     (void)state;
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("synth 10 20 30 | resize 7 8 | normalize imagenet layout=nchw | batch 4"), NULL);
     leat_field field[4];
-    assert_int_equal(leat_pipeline_fields(feed, NULL, 0), 2);
-    assert_int_equal(leat_pipeline_fields(feed, field, 4), 2);
+    assert_int_equal(leat_pipeline_fields(pipeline, NULL, 0), 2);
+    assert_int_equal(leat_pipeline_fields(pipeline, field, 4), 2);
     assert_string_equal(field[0].name, "image");
     assert_int_equal(field[0].dtype, LEAT_DTYPE_F32);
     assert_true(field[0].ndim == 3 && field[0].shape[0] == 3 && field[0].shape[1] == 7 &&
                 field[0].shape[2] == 8);
     assert_true(field[1].ndim == 0 && field[1].dtype == LEAT_DTYPE_I64);
-    assert_int_equal(leat_pipeline_length(feed), 3);
-    assert_int_equal(leat_pipeline_samples(feed), 10);
-    assert_null(leat_pipeline_class(feed, 0));
-    assert_null(leat_pipeline_class(feed, -1));
+    assert_int_equal(leat_pipeline_length(pipeline), 3);
+    assert_int_equal(leat_pipeline_samples(pipeline), 10);
+    assert_null(leat_pipeline_class(pipeline, 0));
+    assert_null(leat_pipeline_class(pipeline, -1));
     char text[4000];
-    const size_t n = leat_pipeline_plan(feed, text, sizeof text);
+    const size_t n = leat_pipeline_plan(pipeline, text, sizeof text);
     assert_true(n == strlen(text) && strstr(text, "one pass: resize, normalize") &&
                 strstr(text, "channels first"));
-    assert_int_equal(leat_pipeline_plan(feed, text, 20), n);
-    assert_int_equal(leat_pipeline_plan(feed, NULL, 0), n);
-    leat_pipeline_close(&feed);
-    feed = open_spec(spec_of("synth 10 | select label image | batch 4 drop_remainder=true"), NULL);
-    leat_pipeline_fields(feed, field, 1);
+    assert_int_equal(leat_pipeline_plan(pipeline, text, 20), n);
+    assert_int_equal(leat_pipeline_plan(pipeline, NULL, 0), n);
+    leat_pipeline_close(&pipeline);
+    pipeline = open_spec(spec_of("synth 10 | select label image | batch 4 drop_remainder=true"), NULL);
+    leat_pipeline_fields(pipeline, field, 1);
     assert_string_equal(field[0].name, "label");
-    assert_int_equal(leat_pipeline_length(feed), 2);
-    leat_pipeline_close(&feed);
-    feed = open_spec(spec_of("synth 10 | repeat | batch 4"), NULL);
-    assert_int_equal(leat_pipeline_length(feed), -1);
-    leat_pipeline_close(&feed);
+    assert_int_equal(leat_pipeline_length(pipeline), 2);
+    leat_pipeline_close(&pipeline);
+    pipeline = open_spec(spec_of("synth 10 | repeat | batch 4"), NULL);
+    assert_int_equal(leat_pipeline_length(pipeline), -1);
+    leat_pipeline_close(&pipeline);
     assert_int_equal(leat_pipeline_fields(NULL, field, 4), 0);
     assert_int_equal(leat_pipeline_length(NULL), -1);
 }
@@ -178,12 +178,12 @@ static void test_fuse_changes_nothing(void **state) {
         leat_error err[2];
         for (int f = 0; f < 2; f++) {
             leat_spec *spec = spec_of("%s%s | batch 1%s", source, chain, f ? " | options fuse=off" : "");
-            leat_pipeline *feed = NULL;
+            leat_pipeline *pipeline = NULL;
             const leat_config config = {
                 .synchronous = 1, .seed = (uint64_t)i, .no_side_files = 1, .on_error = LEAT_ON_ERROR_SKIP};
-            rc[f] = leat_pipeline_open(&feed, spec, &config, &err[f]);
-            if (rc[f] == 0) t[f] = record(feed, -1);
-            leat_pipeline_close(&feed);
+            rc[f] = leat_pipeline_open(&pipeline, spec, &config, &err[f]);
+            if (rc[f] == 0) t[f] = record(pipeline, -1);
+            leat_pipeline_close(&pipeline);
             leat_spec_free(&spec);
         }
         if (rc[0] != rc[1])
@@ -249,15 +249,15 @@ static void test_same_bytes(void **state) {
     /* Another batch size cuts the same samples differently. */
     uint64_t whole[2] = {0};
     for (int k = 0; k < 2; k++) {
-        leat_pipeline *feed = open_spec(spec_of("%s | batch %d", text, k ? 7 : 100), NULL);
+        leat_pipeline *pipeline = open_spec(spec_of("%s | batch %d", text, k ? 7 : 100), NULL);
         leat_batch b;
-        while (leat_pipeline_next(feed, &b, NULL) == 0) {
+        while (leat_pipeline_next(pipeline, &b, NULL) == 0) {
             for (int i = 0; i < b.n; i++)
                 whole[k] = leat__hash((uint8_t *)b.tensor[0].data + i * b.tensor[0].stride[0],
                                       (size_t)b.tensor[0].stride[0], whole[k]);
             leat_batch_release(&b);
         }
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     assert_true(whole[0] == whole[1]);
 }

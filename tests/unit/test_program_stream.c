@@ -133,16 +133,16 @@ static void test_restore(void **state) {
         tape all = record_spec(spec_with(&p, chains[i]), &config);
         for (int step = 0; step <= all.n_batches; step += 1 + 6 * STRIDE) {
             char saved[1024];
-            leat_pipeline *feed = open_spec(spec_with(&p, chains[i]), &config);
-            tape before = record(feed, step);
+            leat_pipeline *pipeline = open_spec(spec_with(&p, chains[i]), &config);
+            tape before = record(pipeline, step);
             tape_free(&before);
-            assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-            leat_pipeline_close(&feed);
-            feed = open_spec(spec_with(&p, chains[i]), &config);
-            assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
-            tape rest = record(feed, -1);
+            assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+            leat_pipeline_close(&pipeline);
+            pipeline = open_spec(spec_with(&p, chains[i]), &config);
+            assert_int_equal(leat_pipeline_restore(pipeline, saved, NULL), 0);
+            tape rest = record(pipeline, -1);
             same_tail(&all, step, &rest, saved);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             tape_free(&rest);
         }
         tape_free(&all);
@@ -169,15 +169,15 @@ static void test_faults(void **state) {
     };
     for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
         program p = cases[i].p;
-        leat_pipeline *feed = open_spec(spec_with(&p, "parse label:int64 | batch 7"),
-                                        &(leat_config){.on_error = LEAT_ON_ERROR_SKIP, .n_threads = 2});
-        tape t = record(feed, -1);
+        leat_pipeline *pipeline = open_spec(spec_with(&p, "parse label:int64 | batch 7"),
+                                            &(leat_config){.on_error = LEAT_ON_ERROR_SKIP, .n_threads = 2});
+        tape t = record(pipeline, -1);
         assert_int_equal(t.rc, LEAT_END);
         assert_int_equal(t.n_samples, cases[i].kept);
         leat_bad bad;
-        assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+        assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
         if (!strstr(bad.message, cases[i].says)) fail_msg("%s", bad.message);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         tape_free(&t);
         assert_int_equal(p.n_begun, p.n_ended);
     }

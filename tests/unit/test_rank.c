@@ -117,12 +117,12 @@ static void test_environment(void **state) {
         refuse_spec(spec_of("synth 9 4 4 | batch 2"), &(leat_config){.world_size = -1}, LEAT_ERR_ARGUMENT,
                     bad[i].part);
         /* Whoever does not ask is not told. */
-        leat_pipeline *feed = open_spec(spec_of("synth 9 4 4 | batch 2"), NULL);
-        leat_pipeline_close(&feed);
-        feed = open_spec(spec_of("synth 9 4 4 | shard auto | batch 2"),
-                         &(leat_config){.rank = 1, .world_size = 2});
-        assert_int_equal(leat_pipeline_length(feed), 3);
-        leat_pipeline_close(&feed);
+        leat_pipeline *pipeline = open_spec(spec_of("synth 9 4 4 | batch 2"), NULL);
+        leat_pipeline_close(&pipeline);
+        pipeline = open_spec(spec_of("synth 9 4 4 | shard auto | batch 2"),
+                             &(leat_config){.rank = 1, .world_size = 2});
+        assert_int_equal(leat_pipeline_length(pipeline), 3);
+        leat_pipeline_close(&pipeline);
     }
     environment("");
 }
@@ -141,13 +141,13 @@ static void test_config(void **state) {
         refuse_spec(spec_of("synth 9 4 4 | batch 2"), &wrong[i], LEAT_ERR_ARGUMENT, "");
     /* Threads and memory are divided by the ranks on this machine, whoever they are. */
     leat_stats one, many;
-    leat_pipeline *feed = open_spec(spec_of("synth 9 4 4 | batch 2"), NULL);
-    leat_pipeline_stats(feed, &one);
-    leat_pipeline_close(&feed);
+    leat_pipeline *pipeline = open_spec(spec_of("synth 9 4 4 | batch 2"), NULL);
+    leat_pipeline_stats(pipeline, &one);
+    leat_pipeline_close(&pipeline);
     environment("RANK=0 WORLD_SIZE=8 LOCAL_WORLD_SIZE=4");
-    feed = open_spec(spec_of("synth 9 4 4 | batch 2"), NULL);
-    leat_pipeline_stats(feed, &many);
-    leat_pipeline_close(&feed);
+    pipeline = open_spec(spec_of("synth 9 4 4 | batch 2"), NULL);
+    leat_pipeline_stats(pipeline, &many);
+    leat_pipeline_close(&pipeline);
     environment("");
     assert_int_equal(many.n_threads, LEAT_MAX(one.n_threads / 4, 1));
     assert_true(many.memory_max_bytes < one.memory_max_bytes / 3 &&
@@ -193,7 +193,7 @@ static void add_place(run *r, const leat_batch *b, int i) {
 static run run_ranks(const char *source, int world, int global, const char *more, const char *from,
                      char (*states)[1024], const leat_config *base) {
     run all = {0};
-    leat_pipeline *feed[8] = {0};
+    leat_pipeline *pipeline[8] = {0};
     leat_error err;
     for (int r = 0; r < world; r++) {
         leat_config config = *base;
@@ -201,19 +201,20 @@ static run run_ranks(const char *source, int world, int global, const char *more
         config.world_size = world;
         config.n_threads = 1 + r % 3;
         config.synchronous = r % 4 == 3;
-        feed[r] = open_spec(spec_of("%s | batch %d %s", source, global / world, more), &config);
-        if (from && leat_pipeline_restore(feed[r], from, &err) != 0) fail_msg("%s: %s", source, err.message);
+        pipeline[r] = open_spec(spec_of("%s | batch %d %s", source, global / world, more), &config);
+        if (from && leat_pipeline_restore(pipeline[r], from, &err) != 0)
+            fail_msg("%s: %s", source, err.message);
     }
     while (all.rc == 0 && all.n_batches < 60) {
         bool full = true;
         char first[1024], other[1024];
-        leat_pipeline_state(feed[0], first, sizeof first, NULL);
+        leat_pipeline_state(pipeline[0], first, sizeof first, NULL);
         for (int r = 0; r < world; r++) {
             leat_batch b;
-            leat_pipeline_state(feed[r], other, sizeof other, NULL);
+            leat_pipeline_state(pipeline[r], other, sizeof other, NULL);
             if (strcmp(first, other) != 0) fail_msg("%s: states differ: %s and %s", source, first, other);
             if (states && r == all.n_batches % world) memcpy(states[all.n_batches], other, sizeof other);
-            const int rc = leat_pipeline_next(feed[r], &b, &err);
+            const int rc = leat_pipeline_next(pipeline[r], &b, &err);
             if (rc < 0) snprintf(all.message, sizeof all.message, "%s", err.message);
             if (r > 0 && rc != all.rc && all.rc >= 0 && rc >= 0)
                 fail_msg("%s: rank %d ends by itself", source, r);
@@ -239,7 +240,7 @@ static run run_ranks(const char *source, int world, int global, const char *more
         }
         all.n_batches += all.rc == 0;
     }
-    for (int r = 0; r < world; r++) leat_pipeline_close(&feed[r]);
+    for (int r = 0; r < world; r++) leat_pipeline_close(&pipeline[r]);
     return all;
 }
 
@@ -309,9 +310,9 @@ static void test_union(void **state) {
                 char text[1500], what[1700];
                 snprintf(text, sizeof text, "%s %s", sources[s], orders[o]);
                 leat_spec *spec = spec_of("%s | batch 12 %s", text, mores[m]);
-                leat_pipeline *feed = NULL;
-                const int opens = leat_pipeline_open(&feed, spec, &base, NULL);
-                leat_pipeline_close(&feed);
+                leat_pipeline *pipeline = NULL;
+                const int opens = leat_pipeline_open(&pipeline, spec, &base, NULL);
+                leat_pipeline_close(&pipeline);
                 leat_spec_free(&spec);
                 if (opens != 0) continue; /* nothing is left */
                 run one = run_ranks(text, 1, 12, mores[m], NULL, NULL, &base);
@@ -348,16 +349,16 @@ static void test_resume(void **state) {
             free(all.place);
         }
     /* Another global batch is another run. */
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("synth 41 4 4 | batch 4"), &(leat_config){.rank = 1, .world_size = 3});
-    leat_pipeline_state(feed, states[0], sizeof states[0], NULL);
-    leat_pipeline_close(&feed);
+    leat_pipeline_state(pipeline, states[0], sizeof states[0], NULL);
+    leat_pipeline_close(&pipeline);
     leat_error err;
-    feed = open_spec(spec_of("synth 41 4 4 | batch 4"), &(leat_config){.rank = 1, .world_size = 2});
-    assert_int_equal(leat_pipeline_restore(feed, states[0], &err), LEAT_ERR_STATE);
+    pipeline = open_spec(spec_of("synth 41 4 4 | batch 4"), &(leat_config){.rank = 1, .world_size = 2});
+    assert_int_equal(leat_pipeline_restore(pipeline, states[0], &err), LEAT_ERR_STATE);
     if (!strstr(err.message, "batch size=12") || !strstr(err.message, "batch size=8"))
         fail_msg("%s", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* Bad samples leave their holes where they are, and all ranks still have equally many batches of one size. */
@@ -396,16 +397,16 @@ static void test_max_bad(void **state) {
         const leat_config config = {.n_epochs = 3, .on_error = 1 + k, .max_bad = 3};
         leat_error err;
         leat_batch b;
-        leat_pipeline *feed = open_spec(spec_of("%s | batch 5", text), &config);
-        t = record(feed, -1);
+        leat_pipeline *pipeline = open_spec(spec_of("%s | batch 5", text), &config);
+        t = record(pipeline, -1);
         /* The third batch holds the numbers 12 to 14. */
         assert_true(t.rc == LEAT_ERR_LIMIT && t.n_batches == 2);
         static const char *const parts[] = {"5 samples of epoch 0", "max_bad allows 3", "record 2 ",
                                             "record 7 ", "record 12"};
         for (size_t i = 0; i < LEAT_COUNT(parts); i++)
             if (!strstr(t.message, parts[i])) fail_msg("'%s' is not in: %s", parts[i], t.message);
-        assert_int_equal(leat_pipeline_next(feed, &b, &err), LEAT_ERR_LIMIT); /* it stays */
-        leat_pipeline_close(&feed);
+        assert_int_equal(leat_pipeline_next(pipeline, &b, &err), LEAT_ERR_LIMIT); /* it stays */
+        leat_pipeline_close(&pipeline);
         tape_free(&t);
     }
     refuse_spec(spec_of("synth | options max_bad=x"), NULL, LEAT_ERR_SYNTAX, "max_bad");
@@ -418,19 +419,20 @@ static void test_groups(void **state) {
     static const char text[] = "synth 41 6 6 | shuffle | one_hot label 10 | cast image f32";
     run one = run_ranks(text, 1, 12, "| mixup group=2 | cutmix group=2", NULL, NULL, &base);
     for (int world = 2; world <= 6; world += world == 3 ? 3 : 1) {
-        leat_pipeline *feed[8];
+        leat_pipeline *pipeline[8];
         run many = {0};
         leat_batch b;
         for (int r = 0; r < world; r++)
-            feed[r] = open_spec(spec_of("%s | batch %d | mixup group=2 | cutmix group=2", text, 12 / world),
-                                &(leat_config){.rank = r, .world_size = world, .n_epochs = 2});
+            pipeline[r] =
+                open_spec(spec_of("%s | batch %d | mixup group=2 | cutmix group=2", text, 12 / world),
+                          &(leat_config){.rank = r, .world_size = world, .n_epochs = 2});
         while (many.rc == 0)
             for (int r = 0; r < world; r++) {
-                many.rc = leat_pipeline_next(feed[r], &b, NULL);
+                many.rc = leat_pipeline_next(pipeline[r], &b, NULL);
                 for (int i = 0; many.rc == 0 && i < b.n_valid; i++) add_place(&many, &b, i);
                 leat_batch_release(&b);
             }
-        for (int r = 0; r < world; r++) leat_pipeline_close(&feed[r]);
+        for (int r = 0; r < world; r++) leat_pipeline_close(&pipeline[r]);
         same_run(&one, &many, 0, text);
         free(many.place);
     }

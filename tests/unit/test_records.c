@@ -308,30 +308,31 @@ static void test_many_shards(void **state) {
     }
     for (int threads = 1; threads <= 8; threads *= 2) {
         const leat_config config = {.n_threads = threads, .no_side_files = 1, .n_epochs = 2};
-        leat_pipeline *feed = open_spec(
+        leat_pipeline *pipeline = open_spec(
             spec_of("tfrecord %s | shuffle | parse label:int64 | batch 16", in_dir("many/*")), &config);
         leat_batch b;
         int64_t n = 0;
-        while (leat_pipeline_next(feed, &b, NULL) == 0) {
+        while (leat_pipeline_next(pipeline, &b, NULL) == 0) {
             for (int i = 0; i < b.n; i++) assert_int_equal(((int64_t *)b.tensor[0].data)[i], b.sample[i]);
             n += b.n;
             leat_batch_release(&b);
         }
         assert_int_equal(n, 2 * id);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     int open_files = 0;
     for (int fd = 3; fd < 2000; fd++) open_files += fcntl(fd, F_GETFD) >= 0;
     assert_true(open_files < 20); /* none stays open */
     /* One changes while it is closed. */
-    leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse label:int64 | batch 16", in_dir("many/*")),
-                                    &(leat_config){.no_side_files = 1, .synchronous = 1});
+    leat_pipeline *pipeline =
+        open_spec(spec_of("tfrecord %s | parse label:int64 | batch 16", in_dir("many/*")),
+                  &(leat_config){.no_side_files = 1, .synchronous = 1});
     write_samples(in_dir("many/006"), 0, 60, 20);
-    tape t = record(feed, -1);
+    tape t = record(pipeline, -1);
     assert_int_equal(t.rc, LEAT_ERR_IO);
     assert_non_null(strstr(t.message, "006 has changed"));
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* A shard that shrinks under an open pipeline. */
@@ -340,18 +341,18 @@ static void test_shrinking(void **state) {
     write_samples(in_dir("shrink"), 0, 2000, 200);
     const leat_config config = {
         .synchronous = 1, .on_error = LEAT_ON_ERROR_SKIP, .no_side_files = 1, .n_slots = 2};
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("tfrecord %s | parse label:int64 | batch 10", in_dir("shrink")), &config);
-    tape t = record(feed, 20);
+    tape t = record(pipeline, 20);
     tape_free(&t);
     assert_int_equal(truncate(in_dir("shrink"), 100000), 0);
-    t = record(feed, -1);
+    t = record(pipeline, -1);
     assert_int_equal(t.rc, LEAT_END);
     leat_bad bad;
-    assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+    assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
     assert_non_null(strstr(bad.message, "shrank"));
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* Records in sequence share reads; in any other order, and with damage between them, the bytes are the

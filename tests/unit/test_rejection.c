@@ -51,13 +51,13 @@ static int begin(void **state) {
 static int kept_of(leat_spec *spec, const leat_config *config, bool *kept) {
     leat_config whole = config ? *config : (leat_config){0};
     whole.n_epochs = EPOCHS_MAX;
-    leat_pipeline *feed = open_spec(spec, &whole);
+    leat_pipeline *pipeline = open_spec(spec, &whole);
     static int count[EPOCHS_MAX][N];
     memset(count, 0, sizeof count);
     leat_batch b;
     leat_error err;
     int rc, n = 0;
-    while ((rc = leat_pipeline_next(feed, &b, &err)) == 0) {
+    while ((rc = leat_pipeline_next(pipeline, &b, &err)) == 0) {
         const int64_t *id = b.tensor[0].data, *label = b.tensor[1].data;
         assert_string_equal(b.tensor[1].name, "label");
         assert_int_equal(b.tensor[1].ndim, 1);
@@ -69,7 +69,7 @@ static int kept_of(leat_spec *spec, const leat_config *config, bool *kept) {
         leat_batch_release(&b);
     }
     if (rc != LEAT_END) fail_msg("%s", err.message);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     for (int i = 0; i < N; i++) {
         assert_true(count[0][i] <= 1 && count[0][i] == count[1][i]);
         kept[i] = count[0][i] != 0;
@@ -222,16 +222,16 @@ static void test_restores(void **state) {
         tape all = record_spec(spec_of("%s | %s", records, chains[k]), &config);
         for (int step = 1; step < all.n_batches; step += all.n_batches / 5) {
             char saved[1024];
-            leat_pipeline *feed = open_spec(spec_of("%s | %s", records, chains[k]), &config);
-            tape before = record(feed, step);
+            leat_pipeline *pipeline = open_spec(spec_of("%s | %s", records, chains[k]), &config);
+            tape before = record(pipeline, step);
             tape_free(&before);
-            assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-            leat_pipeline_close(&feed);
-            feed = open_spec(spec_of("%s | %s", records, chains[k]), &config);
-            assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
-            tape rest = record(feed, -1);
+            assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+            leat_pipeline_close(&pipeline);
+            pipeline = open_spec(spec_of("%s | %s", records, chains[k]), &config);
+            assert_int_equal(leat_pipeline_restore(pipeline, saved, NULL), 0);
+            tape rest = record(pipeline, -1);
             same_tail(&all, step, &rest, saved);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             tape_free(&rest);
         }
         tape_free(&all);
@@ -252,13 +252,13 @@ static void test_other_labels(void **state) {
         tape want = {0};
         for (int threads = 0; threads <= 4; threads += STRIDE > 1 ? 4 : 1) {
             const leat_config config = {.n_threads = threads, .synchronous = !threads, .on_error = policy};
-            leat_pipeline *feed = open_spec(spec_of("tfrecord %s | " PARSE
-                                                    " | rejection_resample initial=1,1 target=1,3 | batch 20",
-                                                    in_dir("other/*")),
-                                            &config);
-            tape got = record(feed, -1);
+            leat_pipeline *pipeline = open_spec(
+                spec_of("tfrecord %s | " PARSE " | rejection_resample initial=1,1 target=1,3 | batch 20",
+                        in_dir("other/*")),
+                &config);
+            tape got = record(pipeline, -1);
             leat_stats stats;
-            leat_pipeline_stats(feed, &stats);
+            leat_pipeline_stats(pipeline, &stats);
             if (policy == LEAT_ON_ERROR_RAISE) {
                 assert_int_equal(got.rc, LEAT_ERR_NOT_FOUND);
                 assert_non_null(strstr(got.message, "other/1: record 50"));
@@ -267,10 +267,10 @@ static void test_other_labels(void **state) {
                 leat_bad bad;
                 assert_int_equal(got.rc, LEAT_END);
                 assert_int_equal(stats.bad_samples, 2);
-                assert_int_equal(leat_pipeline_bad(feed, 1, &bad), 0);
+                assert_int_equal(leat_pipeline_bad(pipeline, 1, &bad), 0);
                 assert_non_null(strstr(bad.message, "label -1 has no number"));
             }
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             if (threads) same_tape(&want, &got, "other labels"), tape_free(&got);
             else want = got;
         }
@@ -285,14 +285,14 @@ static void test_fields(void **state) {
     for (int i = 0; i < 400; i++) add_record(&shard, &(uint8_t){(uint8_t)(i % 4 == 0)}, 1);
     add_record(&shard, "long", 4);
     write_deflated(in_dir("bytes.gz"), &shard, GZIP_BITS);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("tfrecord %s | decode_raw record u8 | reshape record 1 | rejection_resample record "
                           "initial=3,1 | batch 1000",
                           in_dir("bytes.gz")),
                   &(leat_config){.on_error = LEAT_ON_ERROR_SKIP});
     leat_batch b;
     leat_stats stats;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     assert_int_equal(b.tensor[0].dtype, LEAT_DTYPE_U8);
     assert_true(b.tensor[0].ndim == 2 && b.tensor[0].shape[0] == b.n && b.tensor[0].shape[1] == 1);
     int n[2] = {0};
@@ -303,9 +303,9 @@ static void test_fields(void **state) {
     assert_int_equal(n[1], 100);
     assert_true(abs(n[0] - 100) < bound(300, 1.0 / 3));
     leat_batch_release(&b);
-    leat_pipeline_stats(feed, &stats);
+    leat_pipeline_stats(pipeline, &stats);
     assert_int_equal(stats.bad_samples, 1);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     /* Several shards can be read at once: nobody must count records. */
     const leat__plan plan = {0};
     assert_false(leat__question_counts(&plan, &(leat__question){.kind = LEAT_ASK_CHANCE}));

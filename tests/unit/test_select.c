@@ -121,11 +121,11 @@ static void test_refusals(void **state) {
     refuse_spec(spec_of("%s | balance", stream), NULL, LEAT_ERR_UNSUPPORTED, "unpack");
     refuse_spec(spec_of("%s | split train", stream), NULL, LEAT_ERR_ARGUMENT, "by=hash");
     refuse_spec(spec_of("synth 5000000000 1 1 | filter label == 1"), NULL, LEAT_ERR_LIMIT, "4294967295");
-    leat_pipeline *feed = open_spec(spec_of("%s | filter label == 99 | batch 2", stream), NULL);
-    tape t = record(feed, -1);
+    leat_pipeline *pipeline = open_spec(spec_of("%s | filter label == 99 | batch 2", stream), NULL);
+    tape t = record(pipeline, -1);
     assert_true(t.rc == LEAT_ERR_NOT_FOUND && strstr(t.message, "no sample is left"));
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* Columns inside of the quotes. */
@@ -142,9 +142,9 @@ static void test_columns(void **state) {
     };
     for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
         leat_spec *spec = leat_spec_new(cases[i].text);
-        leat_pipeline *feed;
+        leat_pipeline *pipeline;
         leat_error err;
-        assert_true(leat_pipeline_open(&feed, spec, NULL, &err) < 0);
+        assert_true(leat_pipeline_open(&pipeline, spec, NULL, &err) < 0);
         if (err.column != cases[i].column) fail_msg("%s: %s", cases[i].text, err.message);
         leat_spec_free(&spec);
     }
@@ -160,25 +160,25 @@ static void test_bad_samples(void **state) {
     const leat_config skip = {.on_error = LEAT_ON_ERROR_SKIP};
     /* They are kept, counted and left to the policy; the second time the answers come from the side file. */
     for (int k = 0; k < 2; k++) {
-        leat_pipeline *feed = open_spec(spec_of("%s | filter label == 2 | batch 4", damaged), &skip);
-        assert_int_equal(leat_pipeline_samples(feed), 11 + 2);
-        tape t = record(feed, -1);
+        leat_pipeline *pipeline = open_spec(spec_of("%s | filter label == 2 | batch 4", damaged), &skip);
+        assert_int_equal(leat_pipeline_samples(pipeline), 11 + 2);
+        tape t = record(pipeline, -1);
         leat_stats stats;
-        leat_pipeline_stats(feed, &stats);
+        leat_pipeline_stats(pipeline, &stats);
         assert_true(t.n_samples == 11 && stats.bad_samples == 2);
         tape_free(&t);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         refuse_spec(spec_of("%s | filter label == 2 | batch 4", damaged), NULL, LEAT_ERR_CORRUPT,
                     "on_error=skip");
     }
     /* Who has no class is in none. */
-    leat_pipeline *feed = open_spec(spec_of("%s | oversample | batch 4", damaged), &skip);
-    assert_int_equal(leat_pipeline_samples(feed), 60);
-    tape t = record(feed, -1);
+    leat_pipeline *pipeline = open_spec(spec_of("%s | oversample | batch 4", damaged), &skip);
+    assert_int_equal(leat_pipeline_samples(pipeline), 60);
+    tape t = record(pipeline, -1);
     assert_int_equal(t.n_samples, 60);
     for (int i = 0; i < 60; i++) assert_true(t.sample[i] != 7 && t.sample[i] != 30);
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* ---------------------------------------------------------------------------------------- side files */
@@ -203,9 +203,9 @@ static int stop_progress(void *user, const char *what, uint64_t done, uint64_t t
 static bool looks(const char *text, const char *cache, int *n) {
     looking l = {0};
     const leat_config config = {.n_threads = 1, .progress = on_progress, .user = &l, .cache_dir = cache};
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &config);
-    *n = (int)leat_pipeline_samples(feed);
-    leat_pipeline_close(&feed);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &config);
+    *n = (int)leat_pipeline_samples(pipeline);
+    leat_pipeline_close(&pipeline);
     return l.calls > 0;
 }
 

@@ -86,12 +86,12 @@ static void test_values(void **state) {
     for (int form = 0; form < 3; form++) {
         program self = {.own = form > 0, .shared = form == 2};
         const leat_source_callbacks callbacks = callbacks_of(&self);
-        leat_pipeline *feed =
+        leat_pipeline *pipeline =
             open_spec(spec_on(&callbacks, "shuffle | batch 7"), &(leat_config){.n_threads = 3});
         leat_batch b;
         leat_error err;
         int n = 0, rc;
-        while ((rc = leat_pipeline_next(feed, &b, &err)) == 0) {
+        while ((rc = leat_pipeline_next(pipeline, &b, &err)) == 0) {
             for (int i = 0; i < b.n; i++, n++) {
                 const uint8_t *pixels = (const uint8_t *)b.tensor[0].data + i * H * W * 3;
                 for (size_t k = 0; k < H * W * 3; k++) assert_int_equal(pixels[k], value_of(b.sample[i], k));
@@ -106,7 +106,7 @@ static void test_values(void **state) {
         }
         assert_int_equal(rc, LEAT_END);
         assert_int_equal(n, N);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -227,19 +227,19 @@ static void test_identity(void **state) {
     (void)state;
     program self = {0};
     leat_source_callbacks c = callbacks_of(&self);
-    leat_pipeline *feed = open_spec(spec_on(&c, "batch 4"), NULL);
+    leat_pipeline *pipeline = open_spec(spec_on(&c, "batch 4"), NULL);
     char saved[1024];
     leat_error err;
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, &err) == 0);
-    assert_int_equal(leat_pipeline_restore(feed, saved, &err), 0);
-    leat_pipeline_close(&feed);
+    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, &err) == 0);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), 0);
+    leat_pipeline_close(&pipeline);
     for (int i = 0; i < 2; i++) {
         c = callbacks_of(&self);
         if (i == 0) c.identity = 7;
         else c.n--;
-        feed = open_spec(spec_on(&c, "batch 4"), NULL);
-        assert_int_equal(leat_pipeline_restore(feed, saved, &err), LEAT_ERR_STATE);
-        leat_pipeline_close(&feed);
+        pipeline = open_spec(spec_on(&c, "batch 4"), NULL);
+        assert_int_equal(leat_pipeline_restore(pipeline, saved, &err), LEAT_ERR_STATE);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -254,18 +254,18 @@ static void test_memory_of_a_list(void **state) {
         fprintf(file, "photos/train/n%08d/n%08d_%06d.JPEG,n%08d,%d.5,%d.25\n", i % 1000, i % 1000, i,
                 i % 1000, i % 90, i % 3);
     fclose(file);
-    leat_pipeline *feed = open_spec(
+    leat_pipeline *pipeline = open_spec(
         spec_of("list %s label=label,age weight=w max_bytes=10 | batch 1", in_dir("long.csv")), NULL);
     const uint64_t index = leat__mem_held(LEAT_MEM_INDEX);
     assert_true(index / ROWS < 100);
-    assert_int_equal(leat_pipeline_samples(feed), ROWS);
-    assert_string_equal(leat_pipeline_class(feed, 0), "n00000000");
-    assert_string_equal(leat_pipeline_class(feed, 999), "n00000999");
-    assert_null(leat_pipeline_class(feed, 1000));
+    assert_int_equal(leat_pipeline_samples(pipeline), ROWS);
+    assert_string_equal(leat_pipeline_class(pipeline, 0), "n00000000");
+    assert_string_equal(leat_pipeline_class(pipeline, 999), "n00000999");
+    assert_null(leat_pipeline_class(pipeline, 1000));
     char name[500];
-    leat_pipeline_name(feed, 5, name, sizeof name);
+    leat_pipeline_name(pipeline, 5, name, sizeof name);
     assert_non_null(strstr(name, "long.csv row 7: photos/train/n00000005/n00000005_000005.JPEG"));
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     assert_int_equal(leat__mem_held(LEAT_MEM_INDEX), 0);
 }
 
@@ -288,14 +288,14 @@ static void test_long_rows(void **state) {
     }
     write_buf(in_dir("rows/rows.csv"), &text);
     free(filler);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("list %s path=1 label=2 | decode | batch 9", in_dir("rows/rows.csv")), NULL);
     leat_batch b;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
     assert_int_equal(b.n, 9);
     for (int i = 0; i < 9; i++) assert_int_equal(((const int64_t *)b.tensor[1].data)[i], 10 - i);
     leat_batch_release(&b);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* ------------------------------------------------------------------------------------------------ zip */

@@ -219,10 +219,10 @@ static void test_locale(void **state) {
     char text[2000];
     leat_spec_text(spec, text, sizeof text);
     assert_non_null(strstr(text, "scale=0.5"));
-    leat_pipeline *feed = open_spec(spec, NULL);
-    assert_true(leat_pipeline_state(feed, text, sizeof text, NULL) == 0);
-    assert_int_equal(leat_pipeline_restore(feed, text, NULL), 0);
-    leat_pipeline_close(&feed);
+    leat_pipeline *pipeline = open_spec(spec, NULL);
+    assert_true(leat_pipeline_state(pipeline, text, sizeof text, NULL) == 0);
+    assert_int_equal(leat_pipeline_restore(pipeline, text, NULL), 0);
+    leat_pipeline_close(&pipeline);
     refuse("synth | cast f32 scale=0,5", LEAT_ERR_SYNTAX, 24, "a number");
     setlocale(LC_ALL, "C");
 }
@@ -287,8 +287,8 @@ static void test_added_pieces(void **state) {
     assert_int_equal(leat_spec_error(spec, &err), LEAT_ERR_SYNTAX);
     assert_int_equal(err.column, (int)strlen("synth 10 | resize 4 | batch 2 | prefetch ") + 1);
     assert_non_null(strstr(err.message, "prefetch has no argument 'no'"));
-    leat_pipeline *feed;
-    assert_int_equal(leat_pipeline_open(&feed, spec, NULL, &err), LEAT_ERR_SYNTAX);
+    leat_pipeline *pipeline;
+    assert_int_equal(leat_pipeline_open(&pipeline, spec, NULL, &err), LEAT_ERR_SYNTAX);
     leat_spec_free(&spec);
     leat_spec_free(&spec);
     spec = leat_spec_new(NULL);
@@ -299,7 +299,7 @@ static void test_added_pieces(void **state) {
     leat_spec_add(NULL, "x");
     leat_spec_free(NULL);
     refuse_spec(leat_spec_new(NULL), NULL, LEAT_ERR_SYNTAX, "empty");
-    assert_int_equal(leat_pipeline_open(&feed, NULL, NULL, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_pipeline_open(&pipeline, NULL, NULL, &err), LEAT_ERR_ARGUMENT);
     assert_int_equal(leat_pipeline_open(NULL, NULL, NULL, &err), LEAT_ERR_ARGUMENT);
 }
 

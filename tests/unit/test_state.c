@@ -31,13 +31,13 @@ static leat_spec *make_spec(const source *s, const char *order) {
 }
 
 /* Runs to the end (at most 40 batches) and saves the state before every batch. */
-static tape run_and_save(leat_pipeline *feed, char (*states)[1024]) {
+static tape run_and_save(leat_pipeline *pipeline, char (*states)[1024]) {
     tape t = {0};
     leat_batch b;
     leat_error err;
     for (;;) {
-        assert_int_equal(leat_pipeline_state(feed, states[t.n_batches], 1024, &err), 0);
-        if (t.n_batches == 40 || (t.rc = leat_pipeline_next(feed, &b, &err)) != 0) break;
+        assert_int_equal(leat_pipeline_state(pipeline, states[t.n_batches], 1024, &err), 0);
+        if (t.n_batches == 40 || (t.rc = leat_pipeline_next(pipeline, &b, &err)) != 0) break;
         tape_add(&t, &b);
         leat_batch_release(&b);
     }
@@ -49,36 +49,36 @@ static void check_resume(const source *s, const char *order, int n_epochs) {
     static char states[STATES][1024];
     char what[300];
     snprintf(what, sizeof what, "%s | %s", s->name, order);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(make_spec(s, order), &(leat_config){.n_threads = 2, .n_epochs = n_epochs, .n_slots = 3});
-    tape all = run_and_save(feed, states);
+    tape all = run_and_save(pipeline, states);
     /* In the same pipeline, wherever it is, in any order of places. */
     for (int i = all.n_batches; i >= 0; i -= 3) {
         leat_error err;
-        if (leat_pipeline_restore(feed, states[i], &err) != 0) fail_msg("%s: %s", what, err.message);
-        tape t = record(feed, i % 2 ? 2 : all.n_batches - i + (all.rc == LEAT_END));
+        if (leat_pipeline_restore(pipeline, states[i], &err) != 0) fail_msg("%s: %s", what, err.message);
+        tape t = record(pipeline, i % 2 ? 2 : all.n_batches - i + (all.rc == LEAT_END));
         if (i % 2 == 0) same_tail(&all, i, &t, what);
         tape_free(&t);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     /* In a new one, with other threads and slots. */
     for (int i = 0; i <= all.n_batches; i++) {
         const leat_config config = {
             .n_threads = 1 + i % 3, .synchronous = i % 4 == 3, .n_epochs = n_epochs, .n_slots = 2 + i % 5};
         leat_error err;
-        feed = open_spec(make_spec(s, order), &config);
+        pipeline = open_spec(make_spec(s, order), &config);
         if (i % 3 == 1) { /* it may have begun already */
-            tape begun = record(feed, i % 5);
+            tape begun = record(pipeline, i % 5);
             tape_free(&begun);
         }
-        if (leat_pipeline_restore(feed, states[i], &err) != 0) fail_msg("%s: %s", what, err.message);
+        if (leat_pipeline_restore(pipeline, states[i], &err) != 0) fail_msg("%s: %s", what, err.message);
         char again[1024];
-        assert_true(leat_pipeline_state(feed, again, sizeof again, &err) == 0);
+        assert_true(leat_pipeline_state(pipeline, again, sizeof again, &err) == 0);
         assert_string_equal(again, states[i]);
-        tape t = record(feed, all.n_batches - i + (all.rc == LEAT_END));
+        tape t = record(pipeline, all.n_batches - i + (all.rc == LEAT_END));
         same_tail(&all, i, &t, what);
         tape_free(&t);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
     tape_free(&all);
 }
@@ -257,26 +257,26 @@ static void test_resume_choices(void **state) {
 /* ---------------------------------------------------------------------------------------- refusals */
 
 static void save(const char *text, char state[1024]) {
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
-    tape t = record(feed, 2);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    tape t = record(pipeline, 2);
     tape_free(&t);
-    assert_true(leat_pipeline_state(feed, state, 1024, NULL) == 0);
-    leat_pipeline_close(&feed);
+    assert_true(leat_pipeline_state(pipeline, state, 1024, NULL) == 0);
+    leat_pipeline_close(&pipeline);
 }
 
 static void refuse_state(const char *text, const char *state, const char *part) {
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
-    tape before = record(feed, 1), after;
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    tape before = record(pipeline, 1), after;
     leat_error err;
-    const int rc = leat_pipeline_restore(feed, state, &err);
+    const int rc = leat_pipeline_restore(pipeline, state, &err);
     if (rc != LEAT_ERR_STATE || !strstr(err.message, part))
         fail_msg("%s: %s: %s", text, leat_error_name(rc), err.message);
-    after = record(feed, 1); /* and the pipeline goes on as if nothing had been asked */
+    after = record(pipeline, 1); /* and the pipeline goes on as if nothing had been asked */
     assert_int_equal(after.rc, 0);
     assert_true(after.digest[0] != before.digest[0]);
     tape_free(&before);
     tape_free(&after);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_refusals(void **state) {
@@ -292,11 +292,11 @@ static void test_refusals(void **state) {
     refuse_state("synth 100 6 8 | shuffle seed=3 | batch 4", s, "other data");
     refuse_state("synth 100 8 6 | shuffle seed=3 | batch 4 | options accuracy=fast", s, "accuracy");
     /* What changes no byte of a good sample changes nothing here. */
-    leat_pipeline *feed = open_spec(
+    leat_pipeline *pipeline = open_spec(
         spec_of("synth 100 8 6|shuffle 0 seed=3|batch size=4|prefetch 7|options fuse=off on_error=skip"),
         NULL);
-    assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
-    leat_pipeline_close(&feed);
+    assert_int_equal(leat_pipeline_restore(pipeline, s, NULL), 0);
+    leat_pipeline_close(&pipeline);
 
     char text[700];
     snprintf(text, sizeof text, "%s | batch 4", folder_text);
@@ -304,16 +304,17 @@ static void test_refusals(void **state) {
     write_png(in_dir("photos/0/zzz.png"), 6, 7, 99);
     refuse_state(text, s, "files were added, removed or changed");
     unlink(in_dir("photos/0/zzz.png"));
-    feed = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
-    assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
-    leat_pipeline_close(&feed);
+    pipeline = open_spec(spec_of("%s", text), &(leat_config){.no_side_files = 1});
+    assert_int_equal(leat_pipeline_restore(pipeline, s, NULL), 0);
+    leat_pipeline_close(&pipeline);
     /* The same data at another place is the same data. */
     assert_int_equal(rename(in_dir("photos"), in_dir("moved")), 0);
-    feed = open_spec(spec_of("folder %s | decode | random_flip_left_right | random_brightness 0.3 | batch 4",
-                             in_dir("moved")),
-                     NULL);
-    assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
-    leat_pipeline_close(&feed);
+    pipeline =
+        open_spec(spec_of("folder %s | decode | random_flip_left_right | random_brightness 0.3 | batch 4",
+                          in_dir("moved")),
+                  NULL);
+    assert_int_equal(leat_pipeline_restore(pipeline, s, NULL), 0);
+    leat_pipeline_close(&pipeline);
     assert_int_equal(rename(in_dir("moved"), in_dir("photos")), 0);
 }
 
@@ -337,25 +338,25 @@ static void test_damaged_states(void **state) {
         snprintf(cut, sizeof cut, "%.*s position=%s%s", (int)(at - s), s, numbers[i], end);
         refuse_state(text, cut, "");
     }
-    leat_pipeline *feed = open_spec(spec_of("%s", text), NULL);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), NULL);
     /* Any epoch is fine: one past the end is the end. */
     const char *rest = strstr(s, " position=");
     snprintf(cut, sizeof cut, "leat-state 1 epoch=18446744073709551615%s", rest);
-    assert_int_equal(leat_pipeline_restore(feed, cut, NULL), 0);
+    assert_int_equal(leat_pipeline_restore(pipeline, cut, NULL), 0);
     leat_batch b;
-    assert_int_equal(leat_pipeline_next(feed, &b, NULL), LEAT_END);
+    assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), LEAT_END);
     leat_error err;
-    assert_int_equal(leat_pipeline_state(feed, cut, 10, &err), LEAT_ERR_LIMIT);
-    assert_int_equal(leat_pipeline_restore(feed, NULL, &err), LEAT_ERR_ARGUMENT);
+    assert_int_equal(leat_pipeline_state(pipeline, cut, 10, &err), LEAT_ERR_LIMIT);
+    assert_int_equal(leat_pipeline_restore(pipeline, NULL, &err), LEAT_ERR_ARGUMENT);
     assert_int_equal(leat_pipeline_state(NULL, cut, 10, &err), LEAT_ERR_ARGUMENT);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     /* Bits flipped anywhere: accepted or refused, never worse. */
     leat__rng rng = leat__rng_at(1, 0, 0, 0);
-    feed = open_spec(
+    pipeline = open_spec(
         spec_of("tfrecord %s | parse label:int64 | take 9 | repeat 4 | batch 4 | options on_error=skip",
                 in_dir("bad.gz")),
         NULL);
-    assert_true(leat_pipeline_state(feed, s, sizeof s, NULL) == 0);
+    assert_true(leat_pipeline_state(pipeline, s, sizeof s, NULL) == 0);
     for (int i = 0; i < 400; i++) {
         memcpy(cut, s, sizeof cut);
         for (int k = 0; k < 2; k++) {
@@ -364,31 +365,31 @@ static void test_damaged_states(void **state) {
                                         : (char)(*c ^ (1 << leat__rng_below(&rng, 7)));
         }
         cut[sizeof cut - 1] = 0;
-        if (leat_pipeline_restore(feed, cut, NULL) != 0) continue;
-        tape t = record(feed, 3);
+        if (leat_pipeline_restore(pipeline, cut, NULL) != 0) continue;
+        tape t = record(pipeline, 3);
         tape_free(&t);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* Held batches stay valid while the pipeline moves elsewhere. */
 static void test_restore_with_leases(void **state) {
     (void)state;
-    leat_pipeline *feed = open_spec(spec_of("synth 100 8 8 | batch 5"), &(leat_config){.n_slots = 4});
+    leat_pipeline *pipeline = open_spec(spec_of("synth 100 8 8 | batch 5"), &(leat_config){.n_slots = 4});
     char s[1024];
     leat_batch held, b;
-    assert_true(leat_pipeline_state(feed, s, sizeof s, NULL) == 0);
-    assert_int_equal(leat_pipeline_next(feed, &held, NULL), 0);
+    assert_true(leat_pipeline_state(pipeline, s, sizeof s, NULL) == 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &held, NULL), 0);
     const uint64_t digest = batch_digest(&held);
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
-        assert_int_equal(leat_pipeline_next(feed, &b, NULL), 0);
+        assert_int_equal(leat_pipeline_restore(pipeline, s, NULL), 0);
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
         assert_true(batch_digest(&b) == digest && b.tensor[0].data != held.tensor[0].data);
         leat_batch_release(&b);
     }
     assert_true(batch_digest(&held) == digest);
     leat_batch_release(&held);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 /* A failure that stays is left behind by going elsewhere, and met again. */
@@ -403,25 +404,25 @@ static void test_restore_after_failure(void **state) {
     write_file(in_dir("one-bad.tfrecord"), shard.data, shard.size);
     write_deflated(in_dir("one-bad.gz"), &shard, GZIP_BITS);
     for (int k = 0; k < 2; k++) {
-        leat_pipeline *feed = open_spec(spec_of("tfrecord %s | parse label:int64 | batch 5",
-                                                in_dir(k ? "one-bad.gz" : "one-bad.tfrecord")),
-                                        NULL);
+        leat_pipeline *pipeline = open_spec(spec_of("tfrecord %s | parse label:int64 | batch 5",
+                                                    in_dir(k ? "one-bad.gz" : "one-bad.tfrecord")),
+                                            NULL);
         char s[1024], failed[1024];
-        assert_true(leat_pipeline_state(feed, s, sizeof s, NULL) == 0);
-        tape first = record(feed, -1), t;
+        assert_true(leat_pipeline_state(pipeline, s, sizeof s, NULL) == 0);
+        tape first = record(pipeline, -1), t;
         assert_true(first.rc == LEAT_ERR_CORRUPT && first.n_batches == 4);
-        assert_true(leat_pipeline_state(feed, failed, sizeof failed, NULL) == 0);
+        assert_true(leat_pipeline_state(pipeline, failed, sizeof failed, NULL) == 0);
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(leat_pipeline_restore(feed, s, NULL), 0);
-            t = record(feed, -1);
+            assert_int_equal(leat_pipeline_restore(pipeline, s, NULL), 0);
+            t = record(pipeline, -1);
             same_tape(&first, &t, "again");
             tape_free(&t);
-            assert_int_equal(leat_pipeline_restore(feed, failed, NULL), 0);
-            t = record(feed, -1);
+            assert_int_equal(leat_pipeline_restore(pipeline, failed, NULL), 0);
+            t = record(pipeline, -1);
             assert_true(t.n_batches == 0 && t.rc == LEAT_ERR_CORRUPT);
             tape_free(&t);
         }
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         tape_free(&first);
     }
 }

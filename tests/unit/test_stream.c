@@ -101,19 +101,19 @@ static void test_chains(void **state) {
             .n_threads = 1 + round % 3, .n_epochs = 1 + round % 2, .seed = 5, .synchronous = round % 7 == 0};
         leat_spec *plain =
             spec_of("tfrecord %s | %s%s | batch %d", in_dir("chain-p/*"), parse, text, 1 + round % 9);
-        leat_pipeline *feed = NULL;
+        leat_pipeline *pipeline = NULL;
         leat_error err;
-        const int rc = leat_pipeline_open(&feed, plain, &config, &err);
+        const int rc = leat_pipeline_open(&pipeline, plain, &config, &err);
         leat_spec_free(&plain);
         if (rc == LEAT_ERR_NOT_FOUND) continue; /* nothing is left: a stream cannot know that before */
         assert_int_equal(rc, 0);
-        tape want = record(feed, 60), got;
-        leat_pipeline_close(&feed);
-        feed = open_spec(
+        tape want = record(pipeline, 60), got;
+        leat_pipeline_close(&pipeline);
+        pipeline = open_spec(
             spec_of("tfrecord %s | %s%s | batch %d", in_dir("chain-g/*"), parse, text, 1 + round % 9),
             &config);
-        got = record(feed, 60);
-        leat_pipeline_close(&feed);
+        got = record(pipeline, 60);
+        leat_pipeline_close(&pipeline);
         same_tape(&want, &got, text);
         tape_free(&want);
         tape_free(&got);
@@ -200,19 +200,19 @@ static void test_windows(void **state) {
 static void test_length_becomes_known(void **state) {
     (void)state;
     make_shards("length", "g", 25, 3);
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("tfrecord %s | %s | take 20 | batch 8", in_dir("length/*"), parse), NULL);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     const leat_config config = {.n_epochs = 2, .synchronous = 1};
-    feed = open_spec(spec_of("tfrecord %s | %s | batch 8", in_dir("length/*"), parse), &config);
-    assert_int_equal(leat_pipeline_length(feed), -1);
-    assert_int_equal(leat_pipeline_samples(feed), -1);
-    tape t = record(feed, -1);
+    pipeline = open_spec(spec_of("tfrecord %s | %s | batch 8", in_dir("length/*"), parse), &config);
+    assert_int_equal(leat_pipeline_length(pipeline), -1);
+    assert_int_equal(leat_pipeline_samples(pipeline), -1);
+    tape t = record(pipeline, -1);
     assert_int_equal(t.n_batches, 8);
-    assert_int_equal(leat_pipeline_length(feed), 4);
-    assert_int_equal(leat_pipeline_samples(feed), 25);
+    assert_int_equal(leat_pipeline_length(pipeline), 4);
+    assert_int_equal(leat_pipeline_samples(pipeline), 25);
     tape_free(&t);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static void test_nothing_in_it(void **state) {
@@ -303,23 +303,23 @@ static void test_restore_reads_the_rest_only(void **state) {
         for (int epoch = 0; epoch < 2; epoch++) {
             const leat_config config = {.synchronous = 1, .n_epochs = 3, .n_slots = 2};
             const int skipped = 48 + epoch * 64;
-            leat_pipeline *feed = open_spec(
+            leat_pipeline *pipeline = open_spec(
                 spec_of("tfrecord %s | parse label:int64 | %s", in_dir("rest/*"), orders[k]), &config);
-            tape before = record(feed, skipped);
+            tape before = record(pipeline, skipped);
             assert_int_equal(before.n_batches, skipped);
-            assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-            tape want = record(feed, 3);
-            leat_pipeline_close(&feed);
-            feed = open_spec(spec_of("tfrecord %s | parse label:int64 | %s", in_dir("rest/*"), orders[k]),
-                             &config);
-            assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
-            tape got = record(feed, 3);
+            assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+            tape want = record(pipeline, 3);
+            leat_pipeline_close(&pipeline);
+            pipeline = open_spec(spec_of("tfrecord %s | parse label:int64 | %s", in_dir("rest/*"), orders[k]),
+                                 &config);
+            assert_int_equal(leat_pipeline_restore(pipeline, saved, NULL), 0);
+            tape got = record(pipeline, 3);
             same_tape(&want, &got, orders[k]);
             leat_stats stats;
-            leat_pipeline_stats(feed, &stats);
+            leat_pipeline_stats(pipeline, &stats);
             if (stats.bytes_read > 3 * EACH * BYTES)
                 fail_msg("%s: %.1f MB were read again", orders[k], (double)stats.bytes_read / 1e6);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             tape_free(&before);
             tape_free(&want);
             tape_free(&got);
@@ -334,13 +334,13 @@ static void test_forged_marks(void **state) {
                                          "take 90 | repeat 3 | batch 6"};
     leat__rng rng = leat__rng_at(77, 0, 0, 0);
     for (size_t k = 0; k < LEAT_COUNT(orders); k++) {
-        leat_pipeline *feed =
+        leat_pipeline *pipeline =
             open_spec(spec_of("tfrecord %s | parse label:int64 | %s", in_dir("forged/*"), orders[k]),
                       &(leat_config){.n_threads = 2, .n_epochs = 2});
         char saved[1024], forged[1300];
-        tape t = record(feed, 40);
+        tape t = record(pipeline, 40);
         tape_free(&t);
-        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
+        assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
         const char *at = strstr(saved, " stream="), *text = strstr(saved, " text=");
         assert_true(at && text);
         for (int i = 0; i < 150 / STRIDE; i++) {
@@ -352,15 +352,15 @@ static void test_forged_marks(void **state) {
                      "%.*s stream=%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "%s",
                      (int)(at - saved), saved, n[0], n[1], n[2], n[3], n[4], text);
             leat_error err;
-            if (leat_pipeline_restore(feed, forged, &err) != 0) {
+            if (leat_pipeline_restore(pipeline, forged, &err) != 0) {
                 assert_int_equal(err.code, LEAT_ERR_STATE);
                 continue;
             }
-            t = record(feed, 5);
+            t = record(pipeline, 5);
             tape_free(&t);
         }
         /* Nothing of it stays. */
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -377,19 +377,19 @@ static void test_names(void **state) {
         write_deflated(in_dir("names/%d.gz", i), &shard, GZIP_BITS);
     }
     const leat_config config = {.n_threads = 2, .on_error = LEAT_ON_ERROR_SKIP};
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(spec_of("tfrecord %s | parse label:int64 | batch 4", in_dir("names/*")), &config);
-    tape t = record(feed, -1);
+    tape t = record(pipeline, -1);
     assert_int_equal(t.n_samples, 29);
     leat_bad bad;
-    assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+    assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
     if (!strstr(bad.message, "names/1.gz: record 7: parse:")) fail_msg("%s", bad.message);
     char name[300];
-    leat_pipeline_name(feed, 25, name, sizeof name);
+    leat_pipeline_name(pipeline, 25, name, sizeof name);
     assert_non_null(strstr(name, "names/2.gz: record 5"));
-    leat_pipeline_name(feed, bad.sample, name, sizeof name);
+    leat_pipeline_name(pipeline, bad.sample, name, sizeof name);
     assert_non_null(strstr(name, "names/1.gz: record 7"));
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     tape_free(&t);
 }
 
@@ -448,21 +448,21 @@ static void test_damage(void **state) {
                                         .synchronous = !threads,
                                         .n_epochs = 2,
                                         .memory_max_bytes = threads > 2 ? 4 << 20 : 0};
-            leat_pipeline *feed =
+            leat_pipeline *pipeline =
                 open_spec(spec_of("tfrecord %s | %s | batch 7", in_dir("damaged/*"), parse), &config);
-            tape t = record(feed, -1);
+            tape t = record(pipeline, -1);
             leat_stats stats;
             leat_bad bad;
-            leat_pipeline_stats(feed, &stats);
+            leat_pipeline_stats(pipeline, &stats);
             assert_int_equal(t.rc, LEAT_END);
             assert_int_equal(stats.bad_samples, 2 * cases[i].bad);
             if (cases[i].kept >= 0) assert_int_equal(t.n_samples, 2 * cases[i].kept);
             else assert_true(IN(2 * 40, t.n_samples, 2 * 60)); /* what comes before the damage is kept */
-            assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+            assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
             if (!strstr(bad.message, cases[i].says) || !strstr(bad.message, "damaged/a"))
                 fail_msg("%s: %s", cases[i].name, bad.message);
             assert_int_equal(bad.stage, LEAT_STAGE_READ);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             if (threads == 0) first = t;
             else same_tape(&first, &t, cases[i].name), tape_free(&t);
         }
@@ -494,12 +494,12 @@ static void test_many_bad(void **state) {
         for (int threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads * 2 + 2) {
             const leat_config config = {
                 .on_error = policy, .n_threads = threads, .n_slots = 3, .n_epochs = 2};
-            leat_pipeline *feed = open_spec(
+            leat_pipeline *pipeline = open_spec(
                 spec_of("tfrecord %s | %s | shuffle 50 | batch 16", in_dir("many/*"), parse), &config);
-            tape t = record(feed, -1);
+            tape t = record(pipeline, -1);
             leat_stats stats;
-            leat_pipeline_stats(feed, &stats);
-            leat_pipeline_close(&feed);
+            leat_pipeline_stats(pipeline, &stats);
+            leat_pipeline_close(&pipeline);
             assert_int_equal(t.rc, LEAT_END);
             assert_int_equal(stats.bad_samples, 2 * bad);
             assert_int_equal(t.n_samples, policy == LEAT_ON_ERROR_SKIP ? 2 * (3000 - bad) : 6000);
@@ -531,29 +531,29 @@ static void test_replace_in_small_batches(void **state) {
                                         .n_threads = threads,
                                         .synchronous = !threads,
                                         .n_epochs = 2};
-            leat_pipeline *feed = open_spec(
+            leat_pipeline *pipeline = open_spec(
                 spec_of("tfrecord %s | %s | shuffle 20 | batch %d", in_dir("small/*"), parse, batch),
                 &config);
-            tape t = record(feed, -1);
+            tape t = record(pipeline, -1);
             if (t.rc != LEAT_END || t.n_samples != 480) fail_msg("%d samples: %s", t.n_samples, t.message);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
             if (threads) same_tape(&want, &t, "threads"), tape_free(&t);
             else want = t;
         }
         /* The same ones after a restore. */
         const leat_config config = {.on_error = LEAT_ON_ERROR_REPLACE, .n_threads = 2, .n_epochs = 2};
-        leat_pipeline *feed = open_spec(
+        leat_pipeline *pipeline = open_spec(
             spec_of("tfrecord %s | %s | shuffle 20 | batch %d", in_dir("small/*"), parse, batch), &config);
-        tape t = record(feed, 50);
+        tape t = record(pipeline, 50);
         tape_free(&t);
-        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-        leat_pipeline_close(&feed);
-        feed = open_spec(spec_of("tfrecord %s | %s | shuffle 20 | batch %d", in_dir("small/*"), parse, batch),
-                         &config);
-        assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
-        t = record(feed, -1);
+        assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+        leat_pipeline_close(&pipeline);
+        pipeline = open_spec(
+            spec_of("tfrecord %s | %s | shuffle 20 | batch %d", in_dir("small/*"), parse, batch), &config);
+        assert_int_equal(leat_pipeline_restore(pipeline, saved, NULL), 0);
+        t = record(pipeline, -1);
         same_tail(&want, 50, &t, "restored");
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         tape_free(&t);
         tape_free(&want);
     }
@@ -572,24 +572,24 @@ static void test_restore_forgets_bad(void **state) {
     write_deflated(in_dir("forget/a"), &shard, GZIP_BITS);
     const leat_config config = {.on_error = LEAT_ON_ERROR_SKIP, .n_threads = 1};
     leat_spec *spec = spec_of("tfrecord %s | %s | skip 1 | batch 16", in_dir("forget/*"), parse);
-    leat_pipeline *feed = open_spec(spec, &config);
+    leat_pipeline *pipeline = open_spec(spec, &config);
     char begin[1024], middle[1024];
     leat_error err;
-    assert_true(leat_pipeline_state(feed, begin, sizeof begin, &err) == 0);
-    tape all = record(feed, 5);
-    assert_true(leat_pipeline_state(feed, middle, sizeof middle, &err) == 0);
-    tape rest = record(feed, -1);
+    assert_true(leat_pipeline_state(pipeline, begin, sizeof begin, &err) == 0);
+    tape all = record(pipeline, 5);
+    assert_true(leat_pipeline_state(pipeline, middle, sizeof middle, &err) == 0);
+    tape rest = record(pipeline, -1);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(leat_pipeline_restore(feed, begin, &err), 0);
-        tape t = record(feed, 5);
+        assert_int_equal(leat_pipeline_restore(pipeline, begin, &err), 0);
+        tape t = record(pipeline, 5);
         same_tail(&all, 0, &t, "from the beginning");
         tape_free(&t);
-        assert_int_equal(leat_pipeline_restore(feed, middle, &err), 0);
-        t = record(feed, -1);
+        assert_int_equal(leat_pipeline_restore(pipeline, middle, &err), 0);
+        t = record(pipeline, -1);
         same_tape(&rest, &t, "from the middle");
         tape_free(&t);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     tape_free(&all);
     tape_free(&rest);
 }
@@ -602,16 +602,16 @@ static void test_wake_ups(void **state) {
     make_shards("wake", "g", 4000, 3);
     for (int threads = 1; threads <= 3; threads++) {
         const leat_config config = {.n_threads = threads, .n_slots = 2};
-        leat_pipeline *feed =
+        leat_pipeline *pipeline =
             open_spec(spec_of("tfrecord %s | %s | repeat 3 | batch 4", in_dir("wake/*"), parse), &config);
         leat_batch batch;
         int n = 0;
-        for (; leat_pipeline_next(feed, &batch, NULL) == 0; n++) {
+        for (; leat_pipeline_next(pipeline, &batch, NULL) == 0; n++) {
             if (n % 500 == 0) usleep(3000); /* all threads are asleep now */
             leat_batch_release(&batch);
         }
         assert_int_equal(n, 3000);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -620,19 +620,19 @@ static void test_changed_meanwhile(void **state) {
     make_shards("changed", "g", 500, 3);
     const leat_config config = {.n_epochs = 3, .n_threads = 2, .n_slots = 2};
     for (int longer = 0; longer < 2; longer++) {
-        leat_pipeline *feed = open_spec(
+        leat_pipeline *pipeline = open_spec(
             spec_of("tfrecord %s | %s | shuffle 10 | batch 10", in_dir("changed/*"), parse), &config);
-        tape t = record(feed, 10);
+        tape t = record(pipeline, 10);
         tape_free(&t);
         leat__buf shard = {0};
         for (int i = 0; i < (longer ? 800 : 200); i++) add_sample(&shard, i, 3);
         write_deflated(in_dir("changed/new"), &shard, GZIP_BITS);
         rename(in_dir("changed/new"), in_dir("changed/a.tfrecord"));
-        t = record(feed, -1);
+        t = record(pipeline, -1);
         assert_int_equal(t.rc, LEAT_ERR_IO);
         assert_non_null(strstr(t.message, "changed"));
         tape_free(&t);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 

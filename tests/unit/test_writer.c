@@ -43,12 +43,12 @@ static int remove_folder(void **state) {
 }
 
 /* Opens "tfrecord a.tfrecord | REST" without threads and without side files. */
-static int open_feed(leat_pipeline **feed, const char *rest, leat_error *err) {
+static int open_feed(leat_pipeline **pipeline, const char *rest, leat_error *err) {
     char text[400];
     snprintf(text, sizeof text, "tfrecord %s | %s", in_folder("a.tfrecord"), rest);
     leat_spec *spec = leat_spec_new(text);
     const leat_config config = {.synchronous = 1, .no_side_files = 1};
-    const int rc = leat_pipeline_open(feed, spec, &config, err);
+    const int rc = leat_pipeline_open(pipeline, spec, &config, err);
     leat_spec_free(&spec);
     return rc;
 }
@@ -74,11 +74,11 @@ static void written_is_read(void **state) {
     assert_null(writer);
     assert_int_equal(entries(), 1);
 
-    leat_pipeline *feed;
+    leat_pipeline *pipeline;
     leat_batch batch;
     assert_int_equal(
-        open_feed(&feed, "parse label:int64 box:float[4] ids:int64[*4] name:bytes | batch 5", &err), 0);
-    assert_int_equal(leat_pipeline_next(feed, &batch, &err), 0);
+        open_feed(&pipeline, "parse label:int64 box:float[4] ids:int64[*4] name:bytes | batch 5", &err), 0);
+    assert_int_equal(leat_pipeline_next(pipeline, &batch, &err), 0);
     assert_int_equal(batch.n, 5);
     const int64_t *label = batch.tensor[0].data, *ids = batch.tensor[2].data;
     const float *box = batch.tensor[1].data;
@@ -89,8 +89,8 @@ static void written_is_read(void **state) {
     assert_true(batch.tensor[3].offsets[4] == 6 && batch.tensor[3].offsets[5] == 6 && name[3] == 3 &&
                 name[5] == 255);
     leat_batch_release(&batch);
-    assert_int_equal(leat_pipeline_next(feed, &batch, &err), LEAT_END);
-    leat_pipeline_close(&feed);
+    assert_int_equal(leat_pipeline_next(pipeline, &batch, &err), LEAT_END);
+    leat_pipeline_close(&pipeline);
 }
 
 static void known_bytes(void **state) {

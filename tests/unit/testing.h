@@ -274,18 +274,18 @@ static leat_spec *spec_of(const char *fmt, ...) {
 
 /* Opens and frees the spec; fails the test with the message if it cannot. */
 static leat_pipeline *open_spec(leat_spec *spec, const leat_config *config) {
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_error err;
-    if (leat_pipeline_open(&feed, spec, config, &err) != 0) fail_msg("%s", err.message);
+    if (leat_pipeline_open(&pipeline, spec, config, &err) != 0) fail_msg("%s", err.message);
     leat_spec_free(&spec);
-    return feed;
+    return pipeline;
 }
 
 /* Opening must fail with this code and a one-line message that holds `part`. */
 static void refuse_spec(leat_spec *spec, const leat_config *config, int code, const char *part) {
-    leat_pipeline *feed = (leat_pipeline *)1;
+    leat_pipeline *pipeline = (leat_pipeline *)1;
     leat_error err;
-    const int rc = leat_pipeline_open(&feed, spec, config, &err);
+    const int rc = leat_pipeline_open(&pipeline, spec, config, &err);
     if (rc != code || err.code != code) {
         char text[500];
         leat_spec_text(spec, text, sizeof text);
@@ -293,7 +293,7 @@ static void refuse_spec(leat_spec *spec, const leat_config *config, int code, co
     }
     if (!strstr(err.message, part)) fail_msg("'%s' is not in: %s", part, err.message);
     if (strchr(err.message, '\n')) fail_msg("more than one line: %s", err.message);
-    assert_null(feed);
+    assert_null(pipeline);
     leat_spec_free(&spec);
 }
 
@@ -352,11 +352,11 @@ static void tape_add(tape *t, const leat_batch *b) {
 }
 
 /* Records at most `most` batches (-1 = to the end). */
-static tape record(leat_pipeline *feed, int most) {
+static tape record(leat_pipeline *pipeline, int most) {
     tape t = {0};
     leat_error err;
     leat_batch batch;
-    while (t.n_batches != most && (t.rc = leat_pipeline_next(feed, &batch, &err)) == 0) {
+    while (t.n_batches != most && (t.rc = leat_pipeline_next(pipeline, &batch, &err)) == 0) {
         tape_add(&t, &batch);
         leat_batch_release(&batch);
     }
@@ -368,9 +368,9 @@ static tape record(leat_pipeline *feed, int most) {
 }
 
 static tape record_spec(leat_spec *spec, const leat_config *config) {
-    leat_pipeline *feed = open_spec(spec, config);
-    const tape t = record(feed, -1);
-    leat_pipeline_close(&feed);
+    leat_pipeline *pipeline = open_spec(spec, config);
+    const tape t = record(pipeline, -1);
+    leat_pipeline_close(&pipeline);
     return t;
 }
 

@@ -13,11 +13,11 @@ typedef struct labels {
 } labels;
 
 /* Of the first field of up to `most` batches; -1 = all. */
-static labels *read_labels(leat_pipeline *feed, int most) {
+static labels *read_labels(leat_pipeline *pipeline, int most) {
     labels *l = calloc(1, sizeof *l);
     leat_error err;
     leat_batch batch;
-    for (int i = 0; i != most && (l->rc = leat_pipeline_next(feed, &batch, &err)) == 0; i++) {
+    for (int i = 0; i != most && (l->rc = leat_pipeline_next(pipeline, &batch, &err)) == 0; i++) {
         const leat_tensor *tensor = &batch.tensor[0];
         for (int k = 0; k < batch.n && l->n < (int)LEAT_COUNT(l->label); k++)
             l->label[l->n++] = ((const int64_t *)tensor->data)[k];
@@ -28,9 +28,9 @@ static labels *read_labels(leat_pipeline *feed, int most) {
 }
 
 static labels *run_text_labels(const char *text, const leat_config *config) {
-    leat_pipeline *feed = open_spec(spec_of("%s", text), config);
-    labels *l = read_labels(feed, -1);
-    leat_pipeline_close(&feed);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), config);
+    labels *l = read_labels(pipeline, -1);
+    leat_pipeline_close(&pipeline);
     return l;
 }
 
@@ -115,19 +115,19 @@ static void check_restore_everywhere(const char *text) {
 /* Goes on behind so many batches in a new pipeline; how many bytes that has to read for the next three. */
 static uint64_t read_again(const char *text, int batches) {
     const leat_config config = {.synchronous = 1, .n_slots = 2};
-    leat_pipeline *feed = open_spec(spec_of("%s", text), &config);
+    leat_pipeline *pipeline = open_spec(spec_of("%s", text), &config);
     char saved[1024];
-    free(read_labels(feed, batches));
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
-    labels *want = read_labels(feed, 3);
-    leat_pipeline_close(&feed);
-    feed = open_spec(spec_of("%s", text), &config);
-    assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
-    labels *got = read_labels(feed, 3);
+    free(read_labels(pipeline, batches));
+    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
+    labels *want = read_labels(pipeline, 3);
+    leat_pipeline_close(&pipeline);
+    pipeline = open_spec(spec_of("%s", text), &config);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, NULL), 0);
+    labels *got = read_labels(pipeline, 3);
     same_labels(want, got, saved);
     leat_stats stats;
-    leat_pipeline_stats(feed, &stats);
-    leat_pipeline_close(&feed);
+    leat_pipeline_stats(pipeline, &stats);
+    leat_pipeline_close(&pipeline);
     free(want);
     free(got);
     return stats.bytes_read;
@@ -135,7 +135,7 @@ static uint64_t read_again(const char *text, int batches) {
 
 /* What a state says of a stream may be anything: it is refused, or something else comes, never worse. letters: what is
  * written into it. */
-static void check_forged(leat_pipeline *feed, const char *saved, const char *letters) {
+static void check_forged(leat_pipeline *pipeline, const char *saved, const char *letters) {
     char forged[1300];
     leat__rng rng = leat__rng_at(77, 0, 0, 0);
     int taken = 0, refused = 0;
@@ -146,20 +146,20 @@ static void check_forged(leat_pipeline *feed, const char *saved, const char *let
         for (uint64_t k = 1 + leat__rng_below(&rng, 3); k-- > 0;)
             mark[leat__rng_below(&rng, n)] = letters[leat__rng_below(&rng, strlen(letters))];
         leat_error err;
-        if (leat_pipeline_restore(feed, forged, &err) != 0) {
+        if (leat_pipeline_restore(pipeline, forged, &err) != 0) {
             assert_int_equal(err.code, LEAT_ERR_STATE);
             refused++;
             continue;
         }
         taken++;
-        labels *l = read_labels(feed, 5);
+        labels *l = read_labels(pipeline, 5);
         if (l->rc < 0)
             assert_true(l->rc == LEAT_ERR_STATE || l->rc == LEAT_ERR_IO || l->rc == LEAT_ERR_SHAPE);
         free(l);
     }
     assert_true(taken > 0 && refused > 0);
     /* Nothing of it stays. */
-    assert_int_equal(leat_pipeline_restore(feed, saved, NULL), 0);
+    assert_int_equal(leat_pipeline_restore(pipeline, saved, NULL), 0);
 }
 
 #endif

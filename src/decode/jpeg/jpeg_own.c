@@ -6,7 +6,7 @@
  *
  * The planes are rings: sample row y of a component stands at y modulo their height, because upsampling needs a row above
  * and one below. Everything is made for a part of the picture; the whole picture is the part that leaves out nothing.
- * Outside of it blocks are only skipped, or where notes tell the way (jpeg_notes.h) not even that, and below it nothing is
+ * Outside of it blocks are only skipped, or where positions tell the way (jpeg_positions.h) not even that, and below it nothing is
  * read. */
 #include "decode/jpeg/jpeg_own.h"
 
@@ -15,7 +15,7 @@
 #include <jpeglib.h>
 
 #include "base/cpu.h"
-#include "decode/jpeg/jpeg_notes.h"
+#include "decode/jpeg/jpeg_positions.h"
 
 enum { BLOCKS_AT_ONCE = 48 }; /* 6 KiB of coefficients: they stay in the first cache until the IDCT */
 
@@ -40,7 +40,7 @@ struct leat__jpeg_own {
     int mcu_row;          /* the next to be decoded                            */
     int mcu_x, mcu_x_end; /* columns of MCUs that hold anything of the part    */
     int64_t at;           /* the MCU that the scan is in front of              */
-    leat__jpeg_notes notes;
+    leat__jpeg_positions positions;
     plane plane[3];
     uint8_t *samples[3]; /* memory of the planes                              */
     uint8_t *neutral;    /* a line of chroma without colour                   */
@@ -147,8 +147,8 @@ bool leat__jpeg_own_begin(leat__jpeg_own *own, const struct jpeg_decompress_stru
     if (!build_tables(own) || !take_memory(own, job->arena)) return false;
     lay_out_units(own);
     if (own->n_planes < own->head.n_components) build_skip(own);
-    leat__jpeg_notes_begin(&own->notes, &own->head, job->options.notes);
-    own->scan.tracked = own->notes.asked != NULL;
+    leat__jpeg_positions_begin(&own->positions, &own->head, job->options.positions);
+    own->scan.tracked = own->positions.asked != NULL;
     leat__jpeg_scan_begin(&own->scan, own->head.scan, own->head.end);
     own->at = 0;
     memset(own->blocks, 0, sizeof own->blocks); /* the picture before may have ended anywhere */
@@ -232,14 +232,14 @@ static int first_mcu_row(const leat__jpeg_own *own) {
 /* The scan was in good order at this MCU and at all MCUs up to the next one that is to be noted. */
 static void note_spot(leat__jpeg_own *own) {
     leat__jpeg_spot spot;
-    if (own->at != leat__jpeg_notes_next(&own->notes)) return;
-    if (leat__jpeg_scan_spot(&own->scan, &spot)) leat__jpeg_notes_add(&own->notes, &spot);
-    else own->notes.asked = NULL;
+    if (own->at != leat__jpeg_positions_next(&own->positions)) return;
+    if (leat__jpeg_scan_spot(&own->scan, &spot)) leat__jpeg_positions_add(&own->positions, &spot);
+    else own->positions.asked = NULL;
 }
 
 /* MCUs from here on up to `to`, or to the next one that is to be noted. */
 static int64_t stretch(const leat__jpeg_own *own, int64_t to) {
-    return LEAT_MIN(to, leat__jpeg_notes_next(&own->notes)) - own->at;
+    return LEAT_MIN(to, leat__jpeg_positions_next(&own->positions)) - own->at;
 }
 
 /* To MCU x of the next row, by the nearest note if there is one between here and there; or to a note a few MCUs before it,
@@ -249,7 +249,7 @@ static bool skip_to(leat__jpeg_own *own, int x) {
     const int64_t row = (int64_t)own->mcu_row * own->head.mcus_across, mcu = row + x;
     leat__jpeg_spot spot;
     int64_t at;
-    if (leat__jpeg_notes_find(&own->notes, mcu, own->at, &at, &spot)) {
+    if (leat__jpeg_positions_find(&own->positions, mcu, own->at, &at, &spot)) {
         if (!leat__jpeg_scan_go(&own->scan, &spot)) return false;
         own->at = at;
         if (at >= row && mcu - at < FEW) return true;
@@ -357,7 +357,7 @@ bool leat__jpeg_own_rows(leat__jpeg_own *own, uint8_t *dst, ptrdiff_t stride, in
 }
 
 void leat__jpeg_own_seal(leat__jpeg_own *own) {
-    leat__jpeg_notes_seal(&own->notes);
+    leat__jpeg_positions_seal(&own->positions);
 }
 
 bool leat__jpeg_own_ends(const leat__jpeg_own *own) {

@@ -26,7 +26,7 @@ void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box);
 void leat__jpeg_own_planes(leat__jpeg_own *own, size_t apart);
 /* The next rows. *done tells how many were written, also when the rest could not be. */
 bool leat__jpeg_own_rows(leat__jpeg_own *own, uint8_t *dst, ptrdiff_t stride, int n_rows, int *done);
-/* After the last row that was wanted: keeps the notes that were taken. */
+/* After the last row that was wanted: keeps the positions that were taken. */
 void leat__jpeg_own_seal(leat__jpeg_own *own);
 /* After all rows of the whole picture: does the file end as it should? */
 bool leat__jpeg_own_ends(const leat__jpeg_own *own);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a picture with a border around it. No picture is made: a row is put together when it is asked for. */
-#ifndef LEAT_IMAGE_BORDER_H
-#define LEAT_IMAGE_BORDER_H
+#ifndef LEAT_IMAGE_PASS_BORDER_H
+#define LEAT_IMAGE_PASS_BORDER_H
 
 #include "base/mem.h"
 #include "image/image.h"

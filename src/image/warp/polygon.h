@@ -3,8 +3,8 @@
  *
  * Places are measured in pixels, and pixel (0, 0) reaches from 0 to 1: a picture is a rectangle from (0, 0) to
  * (width, height). */
-#ifndef LEAT_IMAGE_POLYGON_H
-#define LEAT_IMAGE_POLYGON_H
+#ifndef LEAT_IMAGE_WARP_POLYGON_H
+#define LEAT_IMAGE_WARP_POLYGON_H
 
 #include "base/macros.h"
 

@@ -14,17 +14,17 @@ static blob make_file(size_t i, jpeg_how how) {
     return make_jpeg(how);
 }
 
-static leat__decode_notes notes_on(const blob *file, leat__buf *block) {
-    return (leat__decode_notes){
-        .key = leat__notes_key(file->data, file->n), .block = block, .bytes_max = SIZE_MAX};
+static leat__decode_positions notes_on(const blob *file, leat__buf *block) {
+    return (leat__decode_positions){
+        .key = leat__jpeg_store_key(file->data, file->n), .block = block, .bytes_max = SIZE_MAX};
 }
 
 /* Decodes the part with and without the block, which grows by what is noted. */
-static leat__decode_notes compare(const blob *file, leat__box box, leat__buf *block) {
+static leat__decode_positions compare(const blob *file, leat__box box, leat__buf *block) {
     leat__decode_options o = {.channels = 3};
     shot plain = decode_part(file, o, &box, 7);
-    leat__decode_notes notes = notes_on(file, block);
-    o.notes = &notes;
+    leat__decode_positions positions = notes_on(file, block);
+    o.positions = &positions;
     shot noted = decode_part(file, o, &box, 7);
     if (plain.rc != noted.rc || (plain.rc && strcmp(plain.err.message, noted.err.message) != 0))
         fail_msg("%d (%s) with notes, %d (%s) without", noted.rc, noted.rc ? noted.err.message : "good",
@@ -33,15 +33,15 @@ static leat__decode_notes compare(const blob *file, leat__box box, leat__buf *bl
         fail_msg("%d x %d at %d, %d differs with notes", box.width, box.height, box.x, box.y);
     free(plain.pixels.data);
     free(noted.pixels.data);
-    return notes;
+    return positions;
 }
 
 /* All that can be noted: the way to the last pixel leads past everything. */
 static void note_all(const blob *file, int w, int h, leat__buf *block) {
-    const leat__decode_notes notes = compare(file, (leat__box){w - 1, h - 1, 1, 1}, block);
-    assert_true(notes.changed);
-    assert_false(notes.refused);
-    assert_int_equal(block->size, notes.bytes_all);
+    const leat__decode_positions positions = compare(file, (leat__box){w - 1, h - 1, 1, 1}, block);
+    assert_true(positions.changed);
+    assert_false(positions.refused);
+    assert_int_equal(block->size, positions.bytes_all);
 }
 
 static void every_part_of_a_small_picture(void **state) {
@@ -77,15 +77,15 @@ static void parts_of_large_pictures(void **state) {
             leat__rng rng = leat__rng_at(i, (uint64_t)kind, 5, 0);
             size_t known = 0;
             for (int n = 0; n < 12; n++) {
-                const leat__decode_notes notes = compare(&file, random_box(&rng, w, h), &block);
-                assert_false(notes.refused);
-                assert_int_equal(notes.changed, block.size > known);
+                const leat__decode_positions positions = compare(&file, random_box(&rng, w, h), &block);
+                assert_false(positions.refused);
+                assert_int_equal(positions.changed, block.size > known);
                 known = block.size;
                 for (int channels = 1; channels <= 4; channels += 3) {
                     const leat__box box = random_box(&rng, w, h);
-                    leat__decode_notes asked = notes_on(&file, &block);
+                    leat__decode_positions asked = notes_on(&file, &block);
                     shot own = decode_part(
-                        &file, (leat__decode_options){.channels = channels, .notes = &asked}, &box, 9);
+                        &file, (leat__decode_options){.channels = channels, .positions = &asked}, &box, 9);
                     shot other = decode_part(
                         &file, (leat__decode_options){.channels = channels, .reference = true}, &box, 9);
                     assert_int_equal(own.rc, 0);
@@ -106,9 +106,9 @@ static void files_without_notes(void **state) {
     for (size_t i = 0; i < LEAT_COUNT(how); i++) {
         blob file = make_file(3, how[i]);
         leat__buf block = {0};
-        const leat__decode_notes notes = compare(&file, (leat__box){50, 60, 20, 20}, &block);
-        assert_false(notes.changed);
-        assert_int_equal(notes.bytes_all, 0);
+        const leat__decode_positions positions = compare(&file, (leat__box){50, 60, 20, 20}, &block);
+        assert_false(positions.changed);
+        assert_int_equal(positions.bytes_all, 0);
         assert_int_equal(block.size, 0);
         leat__buf_free(&block);
         free(file.data);
@@ -119,12 +119,12 @@ static void few_bytes_for_notes(void **state) {
     (void)state;
     blob file = make_file(0, (jpeg_how){.w = 300, .h = 80});
     leat__buf block = {0};
-    leat__decode_notes notes = notes_on(&file, &block);
-    notes.bytes_max = 0;
-    const leat__decode_options o = {.channels = 3, .notes = &notes};
+    leat__decode_positions positions = notes_on(&file, &block);
+    positions.bytes_max = 0;
+    const leat__decode_options o = {.channels = 3, .positions = &positions};
     shot first = decode_part(&file, o, &(leat__box){290, 70, 9, 9}, 3);
     assert_int_equal(first.rc, 0);
-    assert_true(notes.changed);
+    assert_true(positions.changed);
     assert_int_equal(block.size, 24 + 10 * 10); /* one a row of MCUs */
     free(first.pixels.data);
     assert_false(compare(&file, (leat__box){100, 43, 150, 30}, &block).changed);
@@ -147,9 +147,9 @@ static void damaged_notes(void **state) {
         block.size = 0;
         leat__buf_append(&block, good.data, good.size);
         block.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        const leat__decode_notes notes = compare(&file, box, &block);
-        assert_true(notes.refused);
-        assert_true(notes.changed);
+        const leat__decode_positions positions = compare(&file, box, &block);
+        assert_true(positions.refused);
+        assert_true(positions.changed);
     }
     for (size_t n = 1; n < good.size; n += 3) {
         block.size = 0;
@@ -186,12 +186,13 @@ static void notes_that_were_made_up(void **state) {
                 const size_t at = 24 + (size_t)leat__rng_below(&rng, good.size - 24);
                 block.data[at] = (uint8_t)leat__rng_below(&rng, 256);
             }
-            leat__decode_notes notes = notes_on(&file, &block);
-            const uint64_t seal = leat__hash(block.data + 8, block.size - 8, notes.key);
+            leat__decode_positions positions = notes_on(&file, &block);
+            const uint64_t seal = leat__hash(block.data + 8, block.size - 8, positions.key);
             memcpy(block.data, &seal, 8);
             const leat__box box = random_box(&rng, W, H);
-            shot s = decode_part(&file, (leat__decode_options){.channels = 3, .notes = &notes}, &box, 16);
-            assert_false(notes.refused);
+            shot s =
+                decode_part(&file, (leat__decode_options){.channels = 3, .positions = &positions}, &box, 16);
+            assert_false(positions.refused);
             free(s.pixels.data);
         }
         leat__buf_free(&good);

@@ -5,7 +5,7 @@
 
 #include "base/sets.h"
 #include "base/thread.h"
-#include "cache/notes.h"
+#include "cache/jpeg_store.h"
 
 enum { FILES = 20, WIDTH = 160, HEIGHT = 120 };
 
@@ -31,31 +31,32 @@ static void on_log(void *user, int level, const char *message) {
     n_said++;
 }
 
-static leat__notes *open_notes(size_t bytes_max, uint64_t n_files, bool side) {
+static leat__jpeg_store *open_notes(size_t bytes_max, uint64_t n_files, bool side) {
     const leat__open_options open = {
         .n_threads = 1, .cache_dir = side ? in_dir("cache") : NULL, .no_side_files = !side};
-    const leat__notes_options options = {.bytes_max = bytes_max,
-                                         .n_files = n_files,
-                                         .home = in_dir("photos"),
-                                         .open = &open,
-                                         .cache_bytes_max = cache_bytes_max,
-                                         .log = on_log};
-    leat__notes *notes = NULL;
+    const leat__jpeg_store_options options = {.bytes_max = bytes_max,
+                                              .n_files = n_files,
+                                              .home = in_dir("photos"),
+                                              .open = &open,
+                                              .cache_bytes_max = cache_bytes_max,
+                                              .log = on_log};
+    leat__jpeg_store *store = NULL;
     leat_error err;
-    if (leat__notes_open(&notes, &options, &err) != 0) fail_msg("%s", err.message);
-    return notes;
+    if (leat__jpeg_store_open(&store, &options, &err) != 0) fail_msg("%s", err.message);
+    return store;
 }
 
 /* Decodes a part of file i with what is known; returns the bytes that were known. */
-static size_t use(leat__notes *notes, leat__decoder *decoder, leat__buf *block, int i, int x, int y) {
-    leat__decode_notes noted;
+static size_t use(leat__jpeg_store *store, leat__decoder *decoder, leat__buf *block, int i, int x, int y) {
+    leat__decode_positions noted;
     uint8_t pixels[3 * 8 * 8], plain[3 * 8 * 8];
     leat__picture_info info;
     const leat__box box = {x, y, 8, 8};
-    const bool taken = leat__notes_take(notes, file[i].data, file[i].size, block, &noted);
+    const bool taken = leat__jpeg_store_take(store, file[i].data, file[i].size, block, &noted);
     const size_t known = taken ? block->size : 0;
     for (int round = 0; round < 2; round++) {
-        const leat__decode_options options = {.channels = 3, .notes = round == 0 && taken ? &noted : NULL};
+        const leat__decode_options options = {.channels = 3,
+                                              .positions = round == 0 && taken ? &noted : NULL};
         if (leat__decode_begin(decoder, file[i].data, file[i].size, &options, &info, NULL) != 0 ||
             leat__decode_region(decoder, &box, NULL) != 0 ||
             leat__decode_rows(decoder, round ? plain : pixels, 24, 8, NULL) != 0 ||
@@ -63,61 +64,61 @@ static size_t use(leat__notes *notes, leat__decoder *decoder, leat__buf *block, 
             return SIZE_MAX;
     }
     if (memcmp(pixels, plain, sizeof pixels) != 0) return SIZE_MAX;
-    if (taken) leat__notes_put(notes, &noted);
+    if (taken) leat__jpeg_store_put(store, &noted);
     return known;
 }
 
 static void kept_and_extended(void **state) {
     (void)state;
-    leat__notes *notes = open_notes(1 << 20, FILES, false);
+    leat__jpeg_store *store = open_notes(1 << 20, FILES, false);
     leat__decoder *decoder = leat__decoder_new(NULL);
     leat__buf block = {0};
-    assert_int_equal(use(notes, decoder, &block, 3, 100, 20), 0);
-    const size_t some = use(notes, decoder, &block, 3, 140, 110);
+    assert_int_equal(use(store, decoder, &block, 3, 100, 20), 0);
+    const size_t some = use(store, decoder, &block, 3, 140, 110);
     assert_true(some > 0);
-    const size_t more = use(notes, decoder, &block, 3, 10, 10);
+    const size_t more = use(store, decoder, &block, 3, 10, 10);
     assert_true(more > some);
-    assert_int_equal(use(notes, decoder, &block, 3, 140, 110), more);
-    assert_int_equal(use(notes, decoder, &block, 4, 0, 0), 0); /* another file knows nothing of it */
-    assert_int_equal(leat__notes_facts_of(notes).n_files, 2);
-    leat__decode_notes unused;
-    assert_false(leat__notes_take(notes, (const uint8_t *)"\x89PNG\r\n\x1a\n", 8, &block, &unused));
+    assert_int_equal(use(store, decoder, &block, 3, 140, 110), more);
+    assert_int_equal(use(store, decoder, &block, 4, 0, 0), 0); /* another file knows nothing of it */
+    assert_int_equal(leat__jpeg_store_facts_of(store).n_files, 2);
+    leat__decode_positions unused;
+    assert_false(leat__jpeg_store_take(store, (const uint8_t *)"\x89PNG\r\n\x1a\n", 8, &block, &unused));
     leat__buf_free(&block);
     leat__decoder_free(&decoder);
-    leat__notes_close(&notes);
-    assert_null(notes);
-    leat__notes_close(&notes);
+    leat__jpeg_store_close(&store);
+    assert_null(store);
+    leat__jpeg_store_close(&store);
 }
 
 /* When memory is used up, further files are decoded without. */
 static void little_memory(void **state) {
     (void)state;
-    leat__notes *notes = open_notes(2000, UINT64_MAX, false);
+    leat__jpeg_store *store = open_notes(2000, UINT64_MAX, false);
     leat__decoder *decoder = leat__decoder_new(NULL);
     leat__buf block = {0};
     int n = 0;
-    for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 150, 110);
-    for (int i = 0; i < FILES; i++) n += use(notes, decoder, &block, i, 10, 110) > 0;
+    for (int i = 0; i < FILES; i++) use(store, decoder, &block, i, 150, 110);
+    for (int i = 0; i < FILES; i++) n += use(store, decoder, &block, i, 10, 110) > 0;
     assert_true(n > 0 && n < FILES);
-    assert_int_equal(leat__notes_facts_of(notes).n_files, n);
-    leat__notes_close(&notes);
-    notes = open_notes(1 << 20, 1 << 20, false); /* many files: less is noted of each */
-    assert_true(leat__notes_facts_of(notes).rows_only);
-    use(notes, decoder, &block, 0, 150, 110);
-    assert_int_equal(use(notes, decoder, &block, 0, 150, 110), 24 + 10 * ((HEIGHT + 15) / 16));
-    leat__notes_close(&notes);
+    assert_int_equal(leat__jpeg_store_facts_of(store).n_files, n);
+    leat__jpeg_store_close(&store);
+    store = open_notes(1 << 20, 1 << 20, false); /* many files: less is noted of each */
+    assert_true(leat__jpeg_store_facts_of(store).rows_only);
+    use(store, decoder, &block, 0, 150, 110);
+    assert_int_equal(use(store, decoder, &block, 0, 150, 110), 24 + 10 * ((HEIGHT + 15) / 16));
+    leat__jpeg_store_close(&store);
     leat__buf_free(&block);
     leat__decoder_free(&decoder);
 }
 
-static void start(leat__notes *notes) {
+static void start(leat__jpeg_store *store) {
     leat_error err;
-    if (leat__notes_start(notes, &err) != 0) fail_msg("%s", err.message);
+    if (leat__jpeg_store_start(store, &err) != 0) fail_msg("%s", err.message);
 }
 
-static void flush(leat__notes *notes) {
+static void flush(leat__jpeg_store *store) {
     leat_error err;
-    const int rc = leat__notes_flush(notes, UINT64_C(20000000000), &err);
+    const int rc = leat__jpeg_store_flush(store, UINT64_C(20000000000), &err);
     if (rc != 0) fail_msg("%d: %s", rc, rc < 0 ? err.message : "not all is written");
 }
 
@@ -143,9 +144,9 @@ static leat__buf read_kept(void) {
 }
 
 static uint64_t n_loaded(size_t bytes_max) {
-    leat__notes *notes = open_notes(bytes_max, FILES, true);
-    const uint64_t n = leat__notes_facts_of(notes).n_loaded;
-    leat__notes_close(&notes);
+    leat__jpeg_store *store = open_notes(bytes_max, FILES, true);
+    const uint64_t n = leat__jpeg_store_facts_of(store).n_loaded;
+    leat__jpeg_store_close(&store);
     return n;
 }
 
@@ -155,19 +156,19 @@ static void from_run_to_run(void **state) {
     leat__buf block = {0};
     size_t known[FILES];
     for (int run = 0; run < 4; run++) { /* each brings five more */
-        leat__notes *notes = open_notes(1 << 20, FILES, true);
-        assert_int_equal(leat__notes_facts_of(notes).n_loaded, 5 * run);
-        start(notes);
-        for (int i = 0; i < 5 * run; i++) assert_int_equal(use(notes, decoder, &block, i, 30, 100), known[i]);
-        flush(notes); /* nothing new: nothing happens */
+        leat__jpeg_store *store = open_notes(1 << 20, FILES, true);
+        assert_int_equal(leat__jpeg_store_facts_of(store).n_loaded, 5 * run);
+        start(store);
+        for (int i = 0; i < 5 * run; i++) assert_int_equal(use(store, decoder, &block, i, 30, 100), known[i]);
+        flush(store); /* nothing new: nothing happens */
         for (int i = 5 * run; i < 5 * run + 5; i++) {
-            use(notes, decoder, &block, i, 100, 20 + 4 * i);
-            if (i % 2) flush(notes);                  /* then it is written twice, to one place */
-            use(notes, decoder, &block, i, 100, 110); /* more of it */
-            known[i] = use(notes, decoder, &block, i, 0, 0);
+            use(store, decoder, &block, i, 100, 20 + 4 * i);
+            if (i % 2) flush(store);                  /* then it is written twice, to one place */
+            use(store, decoder, &block, i, 100, 110); /* more of it */
+            known[i] = use(store, decoder, &block, i, 0, 0);
         }
-        if (run % 2) flush(notes);
-        leat__notes_close(&notes); /* writes the little that is left */
+        if (run % 2) flush(store);
+        leat__jpeg_store_close(&store); /* writes the little that is left */
     }
     assert_in_range(n_loaded(3000), 1, FILES - 1); /* too little memory for all of them */
     leat__buf kept = read_kept();
@@ -208,11 +209,11 @@ static void damaged(void **state) {
         kept.data[header ? 3 : 150] ^= 1;
         write_file(kept_file(), kept.data, kept.size - 1);
         kept.data[header ? 3 : 150] ^= 1;
-        leat__notes *notes = open_notes(1 << 20, FILES, true);
-        start(notes);
-        for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 100, 110);
-        flush(notes);
-        leat__notes_close(&notes);
+        leat__jpeg_store *store = open_notes(1 << 20, FILES, true);
+        start(store);
+        for (int i = 0; i < FILES; i++) use(store, decoder, &block, i, 100, 110);
+        flush(store);
+        leat__jpeg_store_close(&store);
         assert_int_equal(n_loaded(1 << 20), FILES);
     }
     assert_int_equal(n_said, 0);
@@ -227,19 +228,19 @@ static void nothing_allocated(void **state) {
     remove_tree(in_dir("cache"));
     leat__decoder *decoder = leat__decoder_new(NULL);
     leat__buf block = {0};
-    leat__notes *warm = open_notes(1 << 20, FILES, false), *notes = open_notes(1 << 20, FILES, true);
-    start(notes);
+    leat__jpeg_store *warm = open_notes(1 << 20, FILES, false), *store = open_notes(1 << 20, FILES, true);
+    start(store);
     for (int i = 0; i < FILES; i++) {
         use(warm, decoder, &block, i, 100, 110);
-        use(notes, decoder, &block, i, 100, 20);
+        use(store, decoder, &block, i, 100, 20);
     }
-    flush(notes);
+    flush(store);
     leat__mem_fail_at(0);
-    for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 100, 110);
-    flush(notes);
+    for (int i = 0; i < FILES; i++) use(store, decoder, &block, i, 100, 110);
+    flush(store);
     assert_int_equal(leat__mem_fail_at(0), 0);
-    leat__notes_close(&notes);
-    leat__notes_close(&warm);
+    leat__jpeg_store_close(&store);
+    leat__jpeg_store_close(&warm);
     assert_int_equal(n_loaded(1 << 20), FILES);
     leat__buf_free(&block);
     leat__decoder_free(&decoder);
@@ -252,15 +253,15 @@ static void one_writer(void **state) {
     leat__decoder *decoder = leat__decoder_new(NULL);
     leat__buf block = {0};
     leat_error err;
-    leat__notes *a = open_notes(1 << 20, FILES, true), *b = open_notes(1 << 20, FILES, true);
+    leat__jpeg_store *a = open_notes(1 << 20, FILES, true), *b = open_notes(1 << 20, FILES, true);
     start(a);
     start(b);
     use(a, decoder, &block, 1, 100, 110);
     flush(a);
     use(b, decoder, &block, 2, 100, 110);
-    assert_int_equal(leat__notes_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
-    leat__notes_close(&a);
-    leat__notes_close(&b);
+    assert_int_equal(leat__jpeg_store_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
+    leat__jpeg_store_close(&a);
+    leat__jpeg_store_close(&b);
     assert_int_equal(n_loaded(1 << 20), 1);
     a = open_notes(1 << 20, FILES, true); /* and a file that has grown since it was loaded is left alone */
     b = open_notes(1 << 20, FILES, true);
@@ -268,10 +269,10 @@ static void one_writer(void **state) {
     start(b);
     use(a, decoder, &block, 3, 100, 110);
     flush(a);
-    leat__notes_close(&a);
+    leat__jpeg_store_close(&a);
     use(b, decoder, &block, 4, 100, 110);
-    assert_int_equal(leat__notes_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
-    leat__notes_close(&b);
+    assert_int_equal(leat__jpeg_store_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
+    leat__jpeg_store_close(&b);
     assert_int_equal(n_loaded(1 << 20), 2);
     assert_int_equal(n_said, 0);
     leat__buf_free(&block);
@@ -286,13 +287,13 @@ static void not_kept(void **state) {
     leat_error err;
     remove_tree(in_dir("cache"));
     cache_bytes_max = 3000;
-    leat__notes *notes = open_notes(1 << 20, FILES, true);
-    start(notes);
-    for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 100, 110);
-    assert_int_equal(leat__notes_flush(notes, UINT64_C(20000000000), &err), LEAT_ERR_LIMIT);
-    for (int i = 0; i < FILES; i++) use(notes, decoder, &block, i, 0, 0);
-    use(notes, decoder, &block, 0, 30, 112); /* a worker says it */
-    leat__notes_close(&notes);
+    leat__jpeg_store *store = open_notes(1 << 20, FILES, true);
+    start(store);
+    for (int i = 0; i < FILES; i++) use(store, decoder, &block, i, 100, 110);
+    assert_int_equal(leat__jpeg_store_flush(store, UINT64_C(20000000000), &err), LEAT_ERR_LIMIT);
+    for (int i = 0; i < FILES; i++) use(store, decoder, &block, i, 0, 0);
+    use(store, decoder, &block, 0, 30, 112); /* a worker says it */
+    leat__jpeg_store_close(&store);
     assert_int_equal(n_said, 1);
     assert_non_null(strstr(said, "LEAT_CACHE_BYTES"));
     cache_bytes_max = UINT64_C(1) << 30;
@@ -302,17 +303,17 @@ static void not_kept(void **state) {
     assert_true(st.st_size <= 3000);
     remove_tree(in_dir("cache"));
     write_file(in_dir("cache"), "a file", 6);
-    notes = open_notes(1 << 20, FILES, true);
-    assert_true(leat__notes_start(notes, &err) < 0);
-    use(notes, decoder, &block, 0, 30, 112);
-    leat__notes_close(&notes);
+    store = open_notes(1 << 20, FILES, true);
+    assert_true(leat__jpeg_store_start(store, &err) < 0);
+    use(store, decoder, &block, 0, 30, 112);
+    leat__jpeg_store_close(&store);
     assert_int_equal(n_said, 1); /* that is for the caller of start to say */
     leat__buf_free(&block);
     leat__decoder_free(&decoder);
 }
 
 typedef struct crowd {
-    leat__notes *notes;
+    leat__jpeg_store *store;
     leat__decoder *decoder[4];
     leat__buf block[4];
 } crowd;
@@ -321,7 +322,7 @@ static int use_one(void *user, uint64_t item, int worker, leat_error *err) {
     crowd *c = user;
     const int i = (int)(item * 7 % 5), x = (int)(item * 37 % (WIDTH - 8)),
               y = (int)(item * 53 % (HEIGHT - 8));
-    if (use(c->notes, c->decoder[worker], &c->block[worker], i, x, y) != SIZE_MAX) return 0;
+    if (use(c->store, c->decoder[worker], &c->block[worker], i, x, y) != SIZE_MAX) return 0;
     return leat__fail(err, LEAT_ERR_DECODE, "pixels of file %d at %d, %d differ", i, x, y);
 }
 
@@ -329,13 +330,13 @@ static void by_several_threads(void **state) {
     (void)state;
     remove_tree(in_dir("cache"));
     unlink(in_dir("cache"));
-    crowd c = {.notes = open_notes(1 << 20, FILES, true)};
+    crowd c = {.store = open_notes(1 << 20, FILES, true)};
     leat_error err;
-    start(c.notes);
+    start(c.store);
     for (int i = 0; i < 4; i++) c.decoder[i] = leat__decoder_new(NULL);
     if (leat__parallel(4, 2000, use_one, &c, &err) < 0) fail_msg("%s", err.message);
-    assert_int_equal(leat__notes_facts_of(c.notes).n_files, 5);
-    leat__notes_close(&c.notes);
+    assert_int_equal(leat__jpeg_store_facts_of(c.store).n_files, 5);
+    leat__jpeg_store_close(&c.store);
     assert_int_equal(n_loaded(1 << 20), 5);
     for (int i = 0; i < 4; i++) {
         leat__decoder_free(&c.decoder[i]);

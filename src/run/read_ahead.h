@@ -7,40 +7,40 @@
  * wait, and none reads while storage is fast. `options read_ahead=N` has N of them from the beginning, `off` none.
  *
  * All functions want the scheduler's mutex; those that read or copy release it meanwhile. */
-#ifndef LEAT_RUN_AHEAD_H
-#define LEAT_RUN_AHEAD_H
+#ifndef LEAT_RUN_READ_AHEAD_H
+#define LEAT_RUN_READ_AHEAD_H
 
 #include "run/ring.h"
 
-typedef struct leat__ahead leat__ahead;
-typedef struct leat__ahead_cell leat__ahead_cell;
+typedef struct leat__read_ahead leat__read_ahead;
+typedef struct leat__read_ahead_cell leat__read_ahead_cell;
 
 /* The share of the budget that it may hold, and the most of all. */
-#define LEAT_AHEAD_SHARE 8
-#define LEAT_AHEAD_BYTES_MAX ((size_t)64 << 20)
+#define LEAT_READ_AHEAD_SHARE 8
+#define LEAT_READ_AHEAD_BYTES_MAX ((size_t)64 << 20)
 
 /* Not NULL if the plan wants it; no thread runs yet. */
-int leat__ahead_new(leat__ahead **out, struct leat_pipeline *feed, leat_error *err);
-void leat__ahead_free(leat__ahead **ahead);
+int leat__read_ahead_new(leat__read_ahead **out, struct leat_pipeline *pipeline, leat_error *err);
+void leat__read_ahead_free(leat__read_ahead **ahead);
 /* Forgets everything: the next sample to read is the next to come. Nobody reads. */
-void leat__ahead_clear(leat__ahead *ahead);
-void leat__ahead_wake(leat__ahead *ahead);
+void leat__read_ahead_clear(leat__read_ahead *ahead);
+void leat__read_ahead_wake(leat__read_ahead *ahead);
 /* Whether every thread has adopted the high-water mark of buffers. */
-bool leat__ahead_settled(const leat__ahead *ahead);
+bool leat__read_ahead_settled(const leat__read_ahead *ahead);
 /* Looks at what workers waited for since the last time, and changes the number of threads; starts them. */
-void leat__ahead_tune(leat__ahead *ahead);
+void leat__read_ahead_tune(leat__read_ahead *ahead);
 /* Whether some of the places that are dealt out now may have been read: only they need to ask. */
-bool leat__ahead_in_use(const leat__ahead *ahead);
+bool leat__read_ahead_in_use(const leat__read_ahead *ahead);
 /* The values of a position if they are there, or will be in a moment: NULL, or to be given back. */
-const leat__value *leat__ahead_take(leat__ahead *ahead, uint64_t epoch, uint64_t position,
-                                    leat__ahead_cell **cell);
-void leat__ahead_give(leat__ahead *ahead, leat__ahead_cell *cell);
+const leat__value *leat__read_ahead_take(leat__read_ahead *ahead, uint64_t epoch, uint64_t position,
+                                         leat__read_ahead_cell **cell);
+void leat__read_ahead_give(leat__read_ahead *ahead, leat__read_ahead_cell *cell);
 
-typedef struct leat__ahead_facts {
+typedef struct leat__read_ahead_facts {
     int n_active;        /* threads that read now                    */
     uint64_t taken;      /* samples that workers did not have to read */
     uint64_t bytes_read; /* from storage                             */
-} leat__ahead_facts;
-leat__ahead_facts leat__ahead_facts_of(const leat__ahead *ahead);
+} leat__read_ahead_facts;
+leat__read_ahead_facts leat__read_ahead_facts_of(const leat__read_ahead *ahead);
 
 #endif

@@ -14,7 +14,7 @@
 #include <jpeglib.h>
 
 #include "base/hash.h"
-#include "cache/notes.h"
+#include "cache/jpeg_store.h"
 #include "format/positions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -88,7 +88,7 @@ static size_t mend(uint8_t *entry, size_t n) {
 
 /* The first entry becomes one of this picture. */
 static void adopt(uint8_t *entry, size_t n, bool fit) {
-    const uint64_t key = leat__notes_key(picture, picture_n);
+    const uint64_t key = leat__jpeg_store_key(picture, picture_n);
     if (n < ENTRY + BLOCK + 8) return;
     memcpy(entry, &key, sizeof key);
     memset(entry + LEAT_SEGMENT_HEAD + 4, 0, 4);
@@ -138,8 +138,8 @@ static void parse(const uint8_t *entries, size_t n) {
     }
 }
 
-static int decode(const leat__box *box, leat__decode_notes *notes, uint8_t *rows) {
-    const leat__decode_options options = {.notes = notes};
+static int decode(const leat__box *box, leat__decode_positions *store, uint8_t *rows) {
+    const leat__decode_options options = {.positions = store};
     leat__picture_info info;
     require(leat__decode_begin(decoder, picture, picture_n, &options, &info, NULL) == 0);
     int rc = leat__decode_region(decoder, box, NULL);
@@ -163,24 +163,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     parse(entries, n);
     free(entries);
     const leat__open_options open = {.n_threads = 1, .cache_dir = "/proc/leat"};
-    const leat__notes_options options = {
+    const leat__jpeg_store_options options = {
         .bytes_max = 1 << 20, .n_files = 10, .home = path_of("photos"), .open = &open};
-    leat__notes *notes;
-    leat__decode_notes noted;
+    leat__jpeg_store *store;
+    leat__decode_positions noted;
     leat__buf block = {.kind = LEAT_MEM_WORKER};
-    require(leat__notes_open(&notes, &options, NULL) == 0);
+    require(leat__jpeg_store_open(&store, &options, NULL) == 0);
     const leat__box box = {WIDTH * data[1] / 256, HEIGHT * data[2] / 256, WIDTH - WIDTH * data[1] / 256,
                            1 + (HEIGHT - HEIGHT * data[2] / 256 - 1) / 2};
     for (int round = 0; round < 2; round++) {
-        if (!leat__notes_take(notes, picture, picture_n, &block, &noted)) continue;
+        if (!leat__jpeg_store_take(store, picture, picture_n, &block, &noted)) continue;
         const int rc = decode(&box, &noted, with);
-        if (rc == 0) leat__notes_put(notes, &noted);
+        if (rc == 0) leat__jpeg_store_put(store, &noted);
         if (data[0] & 1) continue;
         require(rc == 0 && decode(&box, NULL, without) == 0);
         require(memcmp(with, without, 3 * (size_t)box.width * (size_t)box.height) == 0);
     }
-    require(leat__notes_start(notes, NULL) < 0); /* nothing can be kept there */
+    require(leat__jpeg_store_start(store, NULL) < 0); /* nothing can be kept there */
     leat__buf_free(&block);
-    leat__notes_close(&notes);
+    leat__jpeg_store_close(&store);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/ahead.h"
+#include "run/read_ahead.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 enum { CELLS = 512, PIECES = 2 * CELLS + 2 };
 
-/* When to begin and to stop, see leat__ahead_tune. */
+/* When to begin and to stop, see leat__read_ahead_tune. */
 static const uint64_t tune_every_ns = 20000000, fast_read_ns = 100000;
 enum { BEGIN_PERCENT = 15, MORE_PERCENT = 4, READS_TO_JUDGE = 32 };
 
@@ -20,7 +20,7 @@ typedef enum cell_state {
     CELL_DONE   /* its worker has been here                                  */
 } cell_state;
 
-struct leat__ahead_cell {
+struct leat__read_ahead_cell {
     cell_state state;
     uint64_t epoch, position;
     uint64_t estimate; /* bytes it was counted with */
@@ -35,15 +35,15 @@ typedef struct piece { /* a run of bytes of the ring, in the order in which they
 } piece;
 
 typedef struct helper { /* one thread */
-    leat__ahead *ahead;
+    leat__read_ahead *read_ahead;
     int number;
     leat__reader reader;
     uint64_t high_version; /* of the high-water mark it has adopted; UINT64_MAX before it is ready */
     uint64_t bytes_read;   /* as others may see it */
 } helper;
 
-struct leat__ahead {
-    leat_pipeline *feed;
+struct leat__read_ahead {
+    leat_pipeline *pipeline;
     /* Helpers: there may be something to read; they take part again; workers: something was read. */
     leat__cond room, parked, done;
     bool made;
@@ -54,7 +54,8 @@ struct leat__ahead {
     leat__cursor batch;
     int place;
     bool begun;
-    leat__ahead_cell *cell; /* [CELLS]: cell[i % CELLS] for tail <= i < head, in the order of positions */
+    leat__read_ahead_cell
+        *cell; /* [CELLS]: cell[i % CELLS] for tail <= i < head, in the order of positions */
     uint64_t tail, head;
     leat__value *values;
     uint8_t *bytes; /* the ring */
@@ -74,15 +75,15 @@ struct leat__ahead {
 
 /* ---------------------------------------------------------------------------------------- open, close */
 
-int leat__ahead_new(leat__ahead **out, leat_pipeline *feed, leat_error *err) {
+int leat__read_ahead_new(leat__read_ahead **out, leat_pipeline *pipeline, leat_error *err) {
     *out = NULL;
-    if (feed->plan.stream || feed->plan.read_ahead == 0 || feed->plan.source->no_read_ahead ||
-        feed->config.synchronous)
+    if (pipeline->plan.stream || pipeline->plan.read_ahead == 0 || pipeline->plan.source->no_read_ahead ||
+        pipeline->config.synchronous)
         return 0;
-    leat__ahead *a = leat__alloc(LEAT_MEM_WORKER, sizeof *a);
+    leat__read_ahead *a = leat__alloc(LEAT_MEM_WORKER, sizeof *a);
     if (!a) return leat__fail_memory(err, sizeof *a, "read-ahead");
-    a->feed = feed;
-    a->cap = LEAT_MIN(feed->plan.budget / LEAT_AHEAD_SHARE, LEAT_AHEAD_BYTES_MAX);
+    a->pipeline = pipeline;
+    a->cap = LEAT_MIN(pipeline->plan.budget / LEAT_READ_AHEAD_SHARE, LEAT_READ_AHEAD_BYTES_MAX);
     leat__cond *const conds[] = {&a->room, &a->parked, &a->done};
     for (int i = 0; i < (int)LEAT_COUNT(conds); i++) {
         const int rc = leat__cond_init(conds[i], err);
@@ -95,11 +96,11 @@ int leat__ahead_new(leat__ahead **out, leat_pipeline *feed, leat_error *err) {
     return 0;
 }
 
-void leat__ahead_free(leat__ahead **handle) {
-    leat__ahead *a = *handle;
+void leat__read_ahead_free(leat__read_ahead **handle) {
+    leat__read_ahead *a = *handle;
     if (!a) return;
     for (int i = 0; i < LEAT_READING_MAX; i++)
-        if (a->helper[i].ahead) leat__reader_free(a->feed->plan.source, &a->helper[i].reader);
+        if (a->helper[i].read_ahead) leat__reader_free(a->pipeline->plan.source, &a->helper[i].reader);
     if (a->bytes) leat__free_pages(a->bytes);
     leat__free(a->values);
     leat__free(a->cell);
@@ -111,9 +112,9 @@ void leat__ahead_free(leat__ahead **handle) {
 }
 
 /* Memory is not there before the first thread is. */
-static bool make_room(leat__ahead *a) {
+static bool make_room(leat__read_ahead *a) {
     if (a->made) return true;
-    const size_t n_fields = (size_t)a->feed->plan.source->n_fields;
+    const size_t n_fields = (size_t)a->pipeline->plan.source->n_fields;
     if (!a->cell) a->cell = leat__alloc(LEAT_MEM_WORKER, CELLS * sizeof *a->cell);
     if (!a->values) a->values = leat__alloc(LEAT_MEM_WORKER, CELLS * n_fields * sizeof *a->values);
     if (!a->bytes) a->bytes = leat__alloc_pages(a->cap);
@@ -122,32 +123,32 @@ static bool make_room(leat__ahead *a) {
     return a->made;
 }
 
-void leat__ahead_clear(leat__ahead *a) {
+void leat__read_ahead_clear(leat__read_ahead *a) {
     a->begun = a->told = false;
     a->tail = a->head = a->piece_tail = a->piece_head = 0;
     a->write = 0;
     a->estimated = 0;
-    leat__ahead_wake(a);
+    leat__read_ahead_wake(a);
 }
 
-void leat__ahead_wake(leat__ahead *a) {
+void leat__read_ahead_wake(leat__read_ahead *a) {
     pthread_cond_broadcast(&a->room);
     pthread_cond_broadcast(&a->parked);
 }
 
 /* ------------------------------------------------------------------------------------------ the ring */
 
-static piece *piece_at(leat__ahead *a, uint64_t i) {
+static piece *piece_at(leat__read_ahead *a, uint64_t i) {
     return &a->piece[i % PIECES];
 }
 
-static void push_piece(leat__ahead *a, size_t begin, size_t end, bool free) {
+static void push_piece(leat__read_ahead *a, size_t begin, size_t end, bool free) {
     *piece_at(a, a->piece_head++) = (piece){begin, end, free};
     a->write = end;
 }
 
 /* Bytes one behind the other; false if there is no room for them now. */
-static bool take_bytes(leat__ahead *a, size_t n, uint64_t *number) {
+static bool take_bytes(leat__read_ahead *a, size_t n, uint64_t *number) {
     if (a->piece_tail == a->piece_head) a->write = 0;
     const bool any = a->piece_tail < a->piece_head;
     const size_t oldest = any ? piece_at(a, a->piece_tail)->begin : 0;
@@ -164,7 +165,7 @@ static bool take_bytes(leat__ahead *a, size_t n, uint64_t *number) {
     return true;
 }
 
-static void free_bytes(leat__ahead *a, uint64_t number) {
+static void free_bytes(leat__read_ahead *a, uint64_t number) {
     piece_at(a, number)->free = true;
     while (a->piece_tail < a->piece_head && piece_at(a, a->piece_tail)->free) a->piece_tail++;
 }
@@ -172,11 +173,11 @@ static void free_bytes(leat__ahead *a, uint64_t number) {
 /* ------------------------------------------------------------------------------------------- what next */
 
 /* Places of this rank in the batch that begins there. */
-static uint64_t places_of(leat_pipeline *feed, leat__cursor at, uint64_t *n_global) {
-    const leat__plan *plan = &feed->plan;
+static uint64_t places_of(leat_pipeline *pipeline, leat__cursor at, uint64_t *n_global) {
+    const leat__plan *plan = &pipeline->plan;
     const uint64_t batch = (uint64_t)plan->batch, own = (uint64_t)plan->rank * batch;
     int bucket;
-    *n_global = leat__sched_batch(feed, at, &bucket);
+    *n_global = leat__sched_batch(pipeline, at, &bucket);
     if (plan->drop_remainder && *n_global < leat__plan_global_batch(plan)) *n_global = 0;
     return *n_global > own ? LEAT_MIN(*n_global - own, batch) : 0;
 }
@@ -186,10 +187,10 @@ static int compare(uint64_t a, uint64_t b) {
 }
 
 /* Where the workers are: the first place that none of them has. */
-static void catch_up(leat__ahead *a) {
-    const leat_pipeline *feed = a->feed;
-    const leat__cursor at = feed->dealing ? feed->dealing->begin : feed->cursor;
-    const int place = feed->dealing ? feed->dealing->next_place : 0;
+static void catch_up(leat__read_ahead *a) {
+    const leat_pipeline *pipeline = a->pipeline;
+    const leat__cursor at = pipeline->dealing ? pipeline->dealing->begin : pipeline->cursor;
+    const int place = pipeline->dealing ? pipeline->dealing->next_place : 0;
     int order = compare(a->batch.epoch, at.epoch);
     if (order == 0) order = compare(a->batch.position, at.position);
     if (order == 0) order = a->place - place;
@@ -200,52 +201,53 @@ static void catch_up(leat__ahead *a) {
 }
 
 /* The next position to read; false when there is none any more. */
-static bool next_position(leat__ahead *a, uint64_t *position) {
+static bool next_position(leat__read_ahead *a, uint64_t *position) {
     catch_up(a);
     for (int tries = 0; tries < 4; tries++) {
         uint64_t n_global;
-        if (a->batch.epoch >= a->feed->n_epochs) return false;
-        const uint64_t n = places_of(a->feed, a->batch, &n_global);
+        if (a->batch.epoch >= a->pipeline->n_epochs) return false;
+        const uint64_t n = places_of(a->pipeline, a->batch, &n_global);
         if (n_global == 0) return false;
         if ((uint64_t)a->place < n) {
-            *position = a->batch.position + (uint64_t)a->feed->plan.rank * (uint64_t)a->feed->plan.batch +
+            *position = a->batch.position +
+                        (uint64_t)a->pipeline->plan.rank * (uint64_t)a->pipeline->plan.batch +
                         (uint64_t)a->place;
             return true;
         }
-        a->batch = leat__sched_behind(a->feed, a->batch, n_global);
+        a->batch = leat__sched_behind(a->pipeline, a->batch, n_global);
         a->place = 0;
     }
     return false; /* this rank has nothing of several batches one after the other */
 }
 
-static uint64_t estimate(const leat__ahead *a, uint64_t sample) {
-    const uint64_t known = leat__source_size(a->feed->plan.source, sample);
+static uint64_t estimate(const leat__read_ahead *a, uint64_t sample) {
+    const uint64_t known = leat__source_size(a->pipeline->plan.source, sample);
     return (known ? known : a->mean_bytes) + 4 * LEAT_MEM_PAD;
 }
 
-static void pass_tail(leat__ahead *a) {
+static void pass_tail(leat__read_ahead *a) {
     while (a->tail < a->head && a->cell[a->tail % CELLS].state == CELL_DONE) a->tail++;
 }
 
 /* A cell for the next sample that is worth reading, or NULL. */
-static leat__ahead_cell *claim(leat__ahead *a, uint64_t *sample) {
-    leat_pipeline *feed = a->feed;
+static leat__read_ahead_cell *claim(leat__read_ahead *a, uint64_t *sample) {
+    leat_pipeline *pipeline = a->pipeline;
     for (;;) {
         uint64_t position;
         pass_tail(a);
         if (a->head - a->tail == CELLS || !next_position(a, &position)) return NULL;
-        *sample = leat__order_map(&feed->plan.order, a->batch.epoch, position).sample;
+        *sample = leat__order_map(&pipeline->plan.order, a->batch.epoch, position).sample;
         const uint64_t bytes = estimate(a, *sample);
         const bool skip =
-            bytes > a->cap / 4 || (feed->plan.cache && leat__cache_holds(feed->plan.cache, *sample));
+            bytes > a->cap / 4 || (pipeline->plan.cache && leat__cache_holds(pipeline->plan.cache, *sample));
         if (!skip && a->estimated + bytes > a->cap - a->cap / 8) return NULL;
-        leat__ahead_cell *cell = &a->cell[a->head++ % CELLS];
+        leat__read_ahead_cell *cell = &a->cell[a->head++ % CELLS];
         leat__value *const value = cell->value;
-        *cell = (leat__ahead_cell){.state = skip ? CELL_GONE : CELL_READING,
-                                   .epoch = a->batch.epoch,
-                                   .position = position,
-                                   .estimate = skip ? 0 : bytes,
-                                   .value = value};
+        *cell = (leat__read_ahead_cell){.state = skip ? CELL_GONE : CELL_READING,
+                                        .epoch = a->batch.epoch,
+                                        .position = position,
+                                        .estimate = skip ? 0 : bytes,
+                                        .value = value};
         a->place++;
         a->estimated += cell->estimate;
         if (!skip) return cell;
@@ -262,11 +264,11 @@ typedef struct runs { /* of samples that storage can bring in one go */
 } runs;
 
 /* A shuffle by blocks has come to another group: its blocks. */
-static void list_runs(leat__ahead *a, const leat__ahead_cell *cell, runs *out) {
-    leat__order *order = &a->feed->plan.order;
+static void list_runs(leat__read_ahead *a, const leat__read_ahead_cell *cell, runs *out) {
+    leat__order *order = &a->pipeline->plan.order;
     leat__order_group group;
     out->n = 0;
-    if (!a->feed->plan.source->class->will_read ||
+    if (!a->pipeline->plan.source->class->will_read ||
         !leat__order_group_of(order, cell->epoch, cell->position, &group))
         return;
     if (a->told && a->group_iteration == group.iteration && a->group == group.number) return;
@@ -282,102 +284,102 @@ static size_t padded(size_t bytes) {
 }
 
 /* Copies what was read into the ring. With the mutex held, which is released meanwhile. */
-static bool keep(leat__ahead *a, leat__ahead_cell *cell, const leat__value *values) {
-    const int n_fields = a->feed->plan.source->n_fields;
+static bool keep(leat__read_ahead *a, leat__read_ahead_cell *cell, const leat__value *values) {
+    const int n_fields = a->pipeline->plan.source->n_fields;
     size_t total = 0;
     for (int i = 0; i < n_fields; i++) total += padded(values[i].bytes);
     a->mean_bytes = a->mean_bytes ? (a->mean_bytes * 15 + total) / 16 : total;
     if (!take_bytes(a, total, &cell->piece)) return false;
     cell->has_piece = true;
     uint8_t *to = a->bytes + piece_at(a, cell->piece)->begin;
-    leat__unlock(&a->feed->ring->mutex);
+    leat__unlock(&a->pipeline->ring->mutex);
     for (int i = 0; i < n_fields; i++) {
         cell->value[i] = values[i];
         cell->value[i].data = to;
         if (values[i].bytes) memcpy(to, values[i].data, values[i].bytes);
         to += padded(values[i].bytes);
     }
-    leat__lock(&a->feed->ring->mutex);
+    leat__lock(&a->pipeline->ring->mutex);
     return true;
 }
 
-static bool help(leat__ahead *a, helper *me) {
-    leat_pipeline *feed = a->feed;
-    const leat__source *source = feed->plan.source;
-    leat__account_use(feed->account);
+static bool help(leat__read_ahead *a, helper *me) {
+    leat_pipeline *pipeline = a->pipeline;
+    const leat__source *source = pipeline->plan.source;
+    leat__account_use(pipeline->account);
     leat__value values[LEAT_FIELDS_MAX];
     leat_error ignored; /* whoever needs the sample will meet the error again, and tell */
     uint64_t sample;
-    if (feed->pause) return false;
-    leat__ahead_cell *cell = claim(a, &sample);
+    if (pipeline->pause) return false;
+    leat__read_ahead_cell *cell = claim(a, &sample);
     if (!cell) return false;
     pthread_cond_signal(&a->room); /* perhaps there is something for another one too */
     runs soon;
     list_runs(a, cell, &soon);
-    feed->n_busy++;
-    leat__unlock(&feed->ring->mutex);
+    pipeline->n_busy++;
+    leat__unlock(&pipeline->ring->mutex);
     for (int i = 0; i < soon.n; i++)
         source->class->will_read(source, &me->reader, soon.first[i], soon.last[i]);
     const uint64_t began = leat__now_ns();
     const int rc = source->class->read(source, &me->reader, sample, values, &ignored);
     const uint64_t ns = leat__now_ns() - began;
-    leat__lock(&feed->ring->mutex);
+    leat__lock(&pipeline->ring->mutex);
     a->n_reads++;
     a->read_ns += ns;
     me->bytes_read = me->reader.bytes_read;
-    if (leat__reader_raise(source, &me->reader, &feed->high)) leat__sched_mark_rose(feed);
+    if (leat__reader_raise(source, &me->reader, &pipeline->high)) leat__sched_mark_rose(pipeline);
     cell->state = rc == 0 && keep(a, cell, values) ? CELL_READY : CELL_GONE;
     pthread_cond_broadcast(&a->done);
-    feed->n_busy--;
-    if (feed->pause && feed->n_busy == 0) pthread_cond_broadcast(&feed->ring->progress);
+    pipeline->n_busy--;
+    if (pipeline->pause && pipeline->n_busy == 0) pthread_cond_broadcast(&pipeline->ring->progress);
     return true;
 }
 
 /* Makes the buffers as large as the largest that any thread has needed to read: false if they are. With the mutex held,
  * which is released meanwhile. */
-static bool adopt(leat__ahead *a, helper *me) {
-    leat_pipeline *feed = a->feed;
-    if (me->high_version == feed->high_version) return false;
-    const leat__high_water high = feed->high;
-    const uint64_t version = feed->high_version;
-    leat__unlock(&feed->ring->mutex);
-    leat__reader_adopt(feed->plan.source, &me->reader, &high);
-    leat__lock(&feed->ring->mutex);
+static bool adopt(leat__read_ahead *a, helper *me) {
+    leat_pipeline *pipeline = a->pipeline;
+    if (me->high_version == pipeline->high_version) return false;
+    const leat__high_water high = pipeline->high;
+    const uint64_t version = pipeline->high_version;
+    leat__unlock(&pipeline->ring->mutex);
+    leat__reader_adopt(pipeline->plan.source, &me->reader, &high);
+    leat__lock(&pipeline->ring->mutex);
     me->high_version = version;
     return true;
 }
 
-bool leat__ahead_settled(const leat__ahead *a) {
+bool leat__read_ahead_settled(const leat__read_ahead *a) {
     for (int i = 0; i < a->n_started; i++)
-        if (a->helper[i].high_version != a->feed->high_version) return false;
+        if (a->helper[i].high_version != a->pipeline->high_version) return false;
     return true;
 }
 
 static void *helper_main(void *argument) {
     helper *me = argument;
-    leat__ahead *a = me->ahead;
-    leat_pipeline *feed = a->feed;
-    const leat__source *source = feed->plan.source;
+    leat__read_ahead *a = me->read_ahead;
+    leat_pipeline *pipeline = a->pipeline;
+    const leat__source *source = pipeline->plan.source;
     if (source->class->prepare) source->class->prepare(source, &me->reader);
-    leat__lock(&feed->ring->mutex);
-    while (!feed->stop) {
+    leat__lock(&pipeline->ring->mutex);
+    while (!pipeline->stop) {
         if (adopt(a, me)) continue;
-        if (me->number >= a->n_active) leat__cond_wait(&a->parked, &feed->ring->mutex);
-        else if (!help(a, me)) leat__cond_wait(&a->room, &feed->ring->mutex);
+        if (me->number >= a->n_active) leat__cond_wait(&a->parked, &pipeline->ring->mutex);
+        else if (!help(a, me)) leat__cond_wait(&a->room, &pipeline->ring->mutex);
     }
-    feed->n_running--;
-    pthread_cond_broadcast(&feed->ring->progress);
-    leat__unlock(&feed->ring->mutex);
+    pipeline->n_running--;
+    pthread_cond_broadcast(&pipeline->ring->progress);
+    leat__unlock(&pipeline->ring->mutex);
     return NULL;
 }
 
 /* ----------------------------------------------------------------------------------------------- take */
 
-static leat__ahead_cell *find(leat__ahead *a, uint64_t epoch, uint64_t position) {
+static leat__read_ahead_cell *find(leat__read_ahead *a, uint64_t epoch, uint64_t position) {
     uint64_t low = a->tail, high = a->head;
     while (low < high) {
         const uint64_t mid = low + (high - low) / 2;
-        const leat__ahead_cell *cell = &a->cell[mid % CELLS];
+        const leat__read_ahead_cell *cell = &a->cell[mid % CELLS];
         int order = compare(cell->epoch, epoch);
         if (order == 0) order = compare(cell->position, position);
         if (order == 0) return &a->cell[mid % CELLS];
@@ -387,7 +389,7 @@ static leat__ahead_cell *find(leat__ahead *a, uint64_t epoch, uint64_t position)
     return NULL;
 }
 
-static void finish(leat__ahead *a, leat__ahead_cell *cell) {
+static void finish(leat__read_ahead *a, leat__read_ahead_cell *cell) {
     if (cell->has_piece) free_bytes(a, cell->piece);
     a->estimated -= cell->estimate;
     cell->state = CELL_DONE;
@@ -395,16 +397,16 @@ static void finish(leat__ahead *a, leat__ahead_cell *cell) {
     if (a->n_active) pthread_cond_signal(&a->room);
 }
 
-bool leat__ahead_in_use(const leat__ahead *a) {
+bool leat__read_ahead_in_use(const leat__read_ahead *a) {
     return a->n_active > 0 || a->tail < a->head;
 }
 
-const leat__value *leat__ahead_take(leat__ahead *a, uint64_t epoch, uint64_t position,
-                                    leat__ahead_cell **out) {
-    leat__ahead_cell *cell = find(a, epoch, position);
+const leat__value *leat__read_ahead_take(leat__read_ahead *a, uint64_t epoch, uint64_t position,
+                                         leat__read_ahead_cell **out) {
+    leat__read_ahead_cell *cell = find(a, epoch, position);
     *out = NULL;
     if (!cell) return NULL;
-    while (cell->state == CELL_READING) leat__cond_wait(&a->done, &a->feed->ring->mutex);
+    while (cell->state == CELL_READING) leat__cond_wait(&a->done, &a->pipeline->ring->mutex);
     if (cell->state != CELL_READY) {
         finish(a, cell);
         return NULL;
@@ -415,12 +417,12 @@ const leat__value *leat__ahead_take(leat__ahead *a, uint64_t epoch, uint64_t pos
     return cell->value;
 }
 
-void leat__ahead_give(leat__ahead *a, leat__ahead_cell *cell) {
+void leat__read_ahead_give(leat__read_ahead *a, leat__read_ahead_cell *cell) {
     finish(a, cell);
 }
 
-leat__ahead_facts leat__ahead_facts_of(const leat__ahead *a) {
-    leat__ahead_facts facts = {.n_active = a->n_active, .taken = a->taken};
+leat__read_ahead_facts leat__read_ahead_facts_of(const leat__read_ahead *a) {
+    leat__read_ahead_facts facts = {.n_active = a->n_active, .taken = a->taken};
     for (int i = 0; i < a->n_started; i++) facts.bytes_read += a->helper[i].bytes_read;
     return facts;
 }
@@ -428,38 +430,39 @@ leat__ahead_facts leat__ahead_facts_of(const leat__ahead *a) {
 /* ----------------------------------------------------------------------------------------------- tune */
 
 /* As many threads as are wanted, or as many as there can be: fewer are slower, not wrong. */
-static void set_active(leat__ahead *a, int n) {
-    leat_pipeline *feed = a->feed;
+static void set_active(leat__read_ahead *a, int n) {
+    leat_pipeline *pipeline = a->pipeline;
     n = LEAT_MIN(n, LEAT_READING_MAX);
     if (n > 0 && !make_room(a)) return;
     while (a->n_started < n) {
         helper *one = &a->helper[a->n_started];
         char name[32];
-        one->ahead = a;
+        one->read_ahead = a;
         one->number = a->n_started;
         one->reader.bytes.kind = one->reader.extra.kind = LEAT_MEM_WORKER;
         one->high_version = UINT64_MAX;
         snprintf(name, sizeof name, "leat-ahead-%d", one->number);
-        if (leat__thread_start(&feed->reader[feed->n_readers], helper_main, one, name, NULL) < 0) break;
-        feed->n_readers++;
-        feed->n_running++;
+        if (leat__thread_start(&pipeline->reader[pipeline->n_readers], helper_main, one, name, NULL) < 0)
+            break;
+        pipeline->n_readers++;
+        pipeline->n_running++;
         a->n_started++;
     }
     a->n_active = LEAT_MIN(n, a->n_started);
-    leat__ahead_wake(a);
+    leat__read_ahead_wake(a);
 }
 
-void leat__ahead_tune(leat__ahead *a) {
-    leat_pipeline *feed = a->feed;
+void leat__read_ahead_tune(leat__read_ahead *a) {
+    leat_pipeline *pipeline = a->pipeline;
     const uint64_t now = leat__now_ns();
-    if (feed->plan.read_ahead > 0) {
-        if (a->n_active == 0) set_active(a, feed->plan.read_ahead);
+    if (pipeline->plan.read_ahead > 0) {
+        if (a->n_active == 0) set_active(a, pipeline->plan.read_ahead);
         return;
     }
     uint64_t slow_ns = 0, task_ns = 0;
-    for (int i = 0; i < feed->n_workers; i++) {
-        slow_ns += feed->worker[i].slow_ns;
-        task_ns += feed->worker[i].task_ns;
+    for (int i = 0; i < pipeline->n_workers; i++) {
+        slow_ns += pipeline->worker[i].slow_ns;
+        task_ns += pipeline->worker[i].task_ns;
     }
     const uint64_t slow = slow_ns - a->last_slow_ns, task = task_ns - a->last_task_ns;
     if (now - a->last_ns < tune_every_ns || task < tune_every_ns) return;
@@ -467,7 +470,7 @@ void leat__ahead_tune(leat__ahead *a) {
     const uint64_t percent = slow * 100 / task;
     if (a->n_active == 0 && percent > BEGIN_PERCENT) {
         /* While one worker waits, so many samples could be read for the others. */
-        const uint64_t ratio = slow * (uint64_t)feed->n_workers / LEAT_MAX(task - slow, (uint64_t)1);
+        const uint64_t ratio = slow * (uint64_t)pipeline->n_workers / LEAT_MAX(task - slow, (uint64_t)1);
         set_active(a, (int)LEAT_MIN(ratio + ratio / 2 + 2, (uint64_t)LEAT_READING_MAX));
     } else if (a->n_active > 0 && reads >= READS_TO_JUDGE && read_ns / reads < fast_read_ns) {
         set_active(a, 0); /* it has come into the page cache meanwhile */

@@ -4,7 +4,7 @@
  *     workers -> list of entries -> [ mutex: gather copies blocks into the piece ] -> write, without any lock -> file
  *
  * The thread touches the table only while it holds the mutex of the writer and the table has not let go of it. It reads from
- * and writes to the disk only while it holds no lock. So closing needs the mutex for a moment only, and after `notes` was set
+ * and writes to the disk only while it holds no lock. So closing needs the mutex for a moment only, and after `positions` was set
  * to NULL everything that the thread still uses is its own.
  *
  * Nothing is synced: each entry has its checksum and each block its seal, so what a power failure spoils is not used. A
@@ -14,7 +14,7 @@
 #include <limits.h>
 
 #include "base/clock.h"
-#include "cache/notes_table.h"
+#include "cache/jpeg_store_table.h"
 
 enum { PIECE = 256 << 10, RUNS_MAX = 512 };
 static const uint64_t period_ns = 250000000, close_ns = 1000000000;
@@ -26,15 +26,15 @@ typedef struct run { /* of bytes that lie one after the other in the piece and i
     size_t begin, n;
 } run;
 
-struct leat__notes_writer {
+struct leat__jpeg_store_writer {
     pthread_t thread;
     leat__mutex mutex; /* guards what follows */
     leat__cond wake, news;
-    leat__notes *notes; /* NULL: closed before the thread was done; the writer is the thread's own */
+    leat__jpeg_store *store; /* NULL: closed before the thread was done; the writer is the thread's own */
     bool stop, done;
-    bool idle;                           /* everything that was on the list is written */
-    leat_error failed;                   /* code 0: no                                 */
-    leat__notes_entry *todo, *todo_last; /* taken from the list; entries of the table */
+    bool idle;                                /* everything that was on the list is written */
+    leat_error failed;                        /* code 0: no                                 */
+    leat__jpeg_store_entry *todo, *todo_last; /* taken from the list; entries of the table */
     /* Only the thread's: */
     char *path, *cache_dir;
     bool beside, replace;
@@ -50,7 +50,7 @@ struct leat__notes_writer {
     run run[RUNS_MAX];
 };
 
-static void free_writer(leat__notes_writer *w) {
+static void free_writer(leat__jpeg_store_writer *w) {
     leat__free(w->path);
     leat__free(w->cache_dir);
     leat__free(w->piece);
@@ -62,7 +62,7 @@ static void free_writer(leat__notes_writer *w) {
 
 /* ------------------------------------------------------------------------------------------- gather */
 
-static void append(leat__notes_writer *w, leat__notes_entry *e) {
+static void append(leat__jpeg_store_writer *w, leat__jpeg_store_entry *e) {
     e->next = NULL;
     if (w->todo) w->todo_last->next = e;
     else w->todo = e;
@@ -70,11 +70,11 @@ static void append(leat__notes_writer *w, leat__notes_entry *e) {
 }
 
 /* Moves the list to the end of todo, oldest first. */
-static void take_list(leat__notes_writer *w) {
-    leat__notes_entry *e = atomic_exchange_explicit(&w->notes->dirty, NULL, memory_order_acquire);
-    leat__notes_entry *oldest = NULL;
+static void take_list(leat__jpeg_store_writer *w) {
+    leat__jpeg_store_entry *e = atomic_exchange_explicit(&w->store->dirty, NULL, memory_order_acquire);
+    leat__jpeg_store_entry *oldest = NULL;
     while (e) {
-        leat__notes_entry *next = e->next;
+        leat__jpeg_store_entry *next = e->next;
         e->next = oldest;
         oldest = e;
         e = next;
@@ -87,13 +87,13 @@ static void take_list(leat__notes_writer *w) {
 }
 
 /* Copies the block into the piece. False: a worker has the entry just now. */
-static bool copy_entry(leat__notes_writer *w, leat__notes_entry *e, size_t stride) {
-    if (!leat__notes_hold(e)) return false;
+static bool copy_entry(leat__jpeg_store_writer *w, leat__jpeg_store_entry *e, size_t stride) {
+    if (!leat__jpeg_store_hold(e)) return false;
     atomic_store(&e->dirty, 0); /* from here on a change puts it on the list again */
     const leat__positions_entry entry = {
-        .key = e->key, .cap = e->cap, .size = e->size, .block = leat__notes_block(e)};
+        .key = e->key, .cap = e->cap, .size = e->size, .block = leat__jpeg_store_block(e)};
     leat__positions_write(w->piece + w->n, &entry);
-    leat__notes_let_go(e);
+    leat__jpeg_store_let_go(e);
     if (e->at == 0) {
         e->at = w->end;
         w->end += stride;
@@ -107,13 +107,13 @@ static bool copy_entry(leat__notes_writer *w, leat__notes_entry *e, size_t strid
 }
 
 /* Fills the piece. With the mutex held. */
-static void gather(leat__notes_writer *w) {
-    leat__notes_entry *tried = NULL; /* the first one that a worker had: once around is enough */
+static void gather(leat__jpeg_store_writer *w) {
+    leat__jpeg_store_entry *tried = NULL; /* the first one that a worker had: once around is enough */
     w->n = 0;
     w->n_runs = 0;
     w->wanted = 0;
     while (w->todo && w->todo != tried && w->n_runs < RUNS_MAX) {
-        leat__notes_entry *e = w->todo;
+        leat__jpeg_store_entry *e = w->todo;
         const size_t stride = leat__positions_stride(e->cap);
         if (w->n + stride > PIECE) return;
         if (e->at == 0 && stride > w->room) {
@@ -130,7 +130,7 @@ static void gather(leat__notes_writer *w) {
 /* -------------------------------------------------------------------------------------------- write */
 
 /* Opens, locks and checks the file, or makes it. LEAT_ERR_STATE: another process writes there, or has. */
-static int open_file(leat__notes_writer *w, leat_error *err) {
+static int open_file(leat__jpeg_store_writer *w, leat_error *err) {
     uint8_t header[LEAT_SEGMENT_HEADER];
     int rc = leat__file_grow(&w->file, w->path, false, err);
     if (rc == LEAT_ERR_NOT_FOUND) rc = leat__file_grow(&w->file, w->path, true, err);
@@ -153,7 +153,7 @@ static int open_file(leat__notes_writer *w, leat_error *err) {
     return leat__file_write_at(&w->file, header, sizeof header, 0, w->path, err);
 }
 
-static int find_room(leat__notes_writer *w, leat_error *err) {
+static int find_room(leat__jpeg_store_writer *w, leat_error *err) {
     if (w->beside) w->room = UINT64_MAX;
     else
         w->room = leat__sets_room(w->cache_dir, w->cache_bytes_max,
@@ -166,7 +166,7 @@ static int find_room(leat__notes_writer *w, leat_error *err) {
                       w->cache_bytes_max >> 20);
 }
 
-static int write_piece(leat__notes_writer *w, leat_error *err) {
+static int write_piece(leat__jpeg_store_writer *w, leat_error *err) {
     if (w->file.fd < 0) return open_file(w, err);
     for (int i = 0; i < w->n_runs; i++)
         LEAT_TRY(leat__file_write_at(&w->file, w->piece + w->run[i].begin, w->run[i].n, w->run[i].offset,
@@ -177,10 +177,10 @@ static int write_piece(leat__notes_writer *w, leat_error *err) {
 /* --------------------------------------------------------------------------------------- the thread */
 
 static void *writer_main(void *argument) {
-    leat__notes_writer *w = argument;
+    leat__jpeg_store_writer *w = argument;
     leat_error err;
     leat__lock(&w->mutex);
-    while (w->notes) {
+    while (w->store) {
         take_list(w);
         const bool opened = w->file.fd >= 0;
         w->idle = !w->todo;
@@ -196,22 +196,23 @@ static void *writer_main(void *argument) {
         leat__lock(&w->mutex);
         if (rc == 0) continue;
         w->failed = err;
-        if (w->notes) atomic_store(&w->notes->failed, true);
+        if (w->store) atomic_store(&w->store->failed, true);
         break;
     }
     leat__unlock(&w->mutex);
     leat__file_close(&w->file); /* on a network this may wait too */
     leat__lock(&w->mutex);
     w->done = true;
-    const bool left_behind = !w->notes;
+    const bool left_behind = !w->store;
     pthread_cond_broadcast(&w->news);
     leat__unlock(&w->mutex);
     if (left_behind) free_writer(w);
     return NULL;
 }
 
-static int new_writer(leat__notes_writer **out, leat__notes *notes, const char *path, leat_error *err) {
-    leat__notes_writer *w = *out = leat__alloc(LEAT_MEM_INDEX, sizeof *w);
+static int new_writer(leat__jpeg_store_writer **out, leat__jpeg_store *store, const char *path,
+                      leat_error *err) {
+    leat__jpeg_store_writer *w = *out = leat__alloc(LEAT_MEM_INDEX, sizeof *w);
     if (!w) return leat__fail_memory(err, sizeof *w, "positions in JPEG files");
     int rc = leat__mutex_init(&w->mutex, LEAT_LOCK_WRITER, err);
     if (rc == 0) rc = leat__cond_init(&w->wake, err);
@@ -220,17 +221,17 @@ static int new_writer(leat__notes_writer **out, leat__notes *notes, const char *
         leat__free(w);
         return rc;
     }
-    w->notes = notes;
+    w->store = store;
     w->file.fd = -1;
-    w->beside = notes->open.beside;
-    w->replace = notes->open.refresh;
-    w->size = notes->file_size;
-    w->inode = notes->file_inode;
-    w->cache_bytes_max = notes->options.cache_bytes_max;
+    w->beside = store->open.beside;
+    w->replace = store->open.refresh;
+    w->size = store->file_size;
+    w->inode = store->file_inode;
+    w->cache_bytes_max = store->options.cache_bytes_max;
     w->path = leat__strdup(LEAT_MEM_INDEX, path);
-    if (notes->cache_dir) w->cache_dir = leat__strdup(LEAT_MEM_INDEX, notes->cache_dir);
+    if (store->cache_dir) w->cache_dir = leat__strdup(LEAT_MEM_INDEX, store->cache_dir);
     w->piece = leat__alloc(LEAT_MEM_INDEX, PIECE);
-    rc = w->path && w->piece && (w->cache_dir || !notes->cache_dir)
+    rc = w->path && w->piece && (w->cache_dir || !store->cache_dir)
              ? leat__thread_start(&w->thread, writer_main, w, "leat-positions", err)
              : leat__fail_memory(err, PIECE, "positions in JPEG files");
     if (rc < 0) free_writer(w);
@@ -239,42 +240,42 @@ static int new_writer(leat__notes_writer **out, leat__notes *notes, const char *
 
 static const char not_kept[] = "positions in JPEG files are not kept for later runs: ";
 
-static void say(leat__notes *notes, leat_error *why) {
+static void say(leat__jpeg_store *store, leat_error *why) {
     /* That another process writes them is as it should be. */
-    if (why->code == LEAT_ERR_STATE || atomic_exchange(&notes->said, true) || !notes->options.log) return;
+    if (why->code == LEAT_ERR_STATE || atomic_exchange(&store->said, true) || !store->options.log) return;
     leat__error_prefix(why, not_kept);
-    notes->options.log(notes->options.user, LEAT_LOG_WARNING, why->message);
+    store->options.log(store->options.user, LEAT_LOG_WARNING, why->message);
 }
 
-void leat__notes_say(leat__notes *notes) {
+void leat__jpeg_store_say(leat__jpeg_store *store) {
     leat_error why = {0};
-    if (!notes->writer || atomic_load(&notes->said)) return;
-    leat__lock(&notes->writer->mutex);
-    why = notes->writer->failed;
-    leat__unlock(&notes->writer->mutex);
-    say(notes, &why);
+    if (!store->writer || atomic_load(&store->said)) return;
+    leat__lock(&store->writer->mutex);
+    why = store->writer->failed;
+    leat__unlock(&store->writer->mutex);
+    say(store, &why);
 }
 
-int leat__notes_start(leat__notes *notes, leat_error *err) {
+int leat__jpeg_store_start(leat__jpeg_store *store, leat_error *err) {
     char path[PATH_MAX];
-    leat__notes_writer *w = NULL;
-    if (!notes->home) return 0;
-    int rc = leat__notes_path(notes, true, path, sizeof path, err);
-    if (rc == 0) rc = new_writer(&w, notes, path, err);
-    if (rc == 0) notes->writer = w;
+    leat__jpeg_store_writer *w = NULL;
+    if (!store->home) return 0;
+    int rc = leat__jpeg_store_path(store, true, path, sizeof path, err);
+    if (rc == 0) rc = new_writer(&w, store, path, err);
+    if (rc == 0) store->writer = w;
     else leat__error_prefix(err, not_kept);
     return rc;
 }
 
-int leat__notes_flush(leat__notes *notes, uint64_t ns, leat_error *err) {
-    leat__notes_writer *w = notes->writer;
+int leat__jpeg_store_flush(leat__jpeg_store *store, uint64_t ns, leat_error *err) {
+    leat__jpeg_store_writer *w = store->writer;
     const uint64_t until = leat__now_ns() + ns;
     if (!w) return 0;
     leat__lock(&w->mutex);
     pthread_cond_signal(&w->wake);
     bool all = false;
     for (uint64_t now; !w->done && (now = leat__now_ns()) < until;) {
-        all = w->idle && !atomic_load(&notes->dirty);
+        all = w->idle && !atomic_load(&store->dirty);
         if (all) break;
         leat__cond_wait_for(&w->news, &w->mutex, until - now);
     }
@@ -284,8 +285,8 @@ int leat__notes_flush(leat__notes *notes, uint64_t ns, leat_error *err) {
     return rc;
 }
 
-void leat__notes_stop(leat__notes *notes) {
-    leat__notes_writer *w = notes->writer;
+void leat__jpeg_store_stop(leat__jpeg_store *store) {
+    leat__jpeg_store_writer *w = store->writer;
     const uint64_t until = leat__now_ns() + close_ns;
     leat_error failed;
     if (!w) return;
@@ -296,22 +297,22 @@ void leat__notes_stop(leat__notes *notes) {
         leat__cond_wait_for(&w->news, &w->mutex, until - now);
     const bool done = w->done;
     failed = w->failed;
-    w->notes = NULL;
+    w->store = NULL;
     if (!done) pthread_detach(w->thread);
     leat__unlock(&w->mutex); /* if it is not done, the writer is the thread's now */
-    notes->writer = NULL;
+    store->writer = NULL;
     if (done) {
         pthread_join(w->thread, NULL);
         free_writer(w);
     } else {
         leat__fail(&failed, LEAT_ERR_IO, "the disk takes too long");
     }
-    if (failed.code) say(notes, &failed);
+    if (failed.code) say(store, &failed);
 }
 
-void leat__notes_leave(leat__notes *notes) {
-    leat__notes_writer *w = notes->writer;
-    atomic_store(&notes->said, true);
+void leat__jpeg_store_leave(leat__jpeg_store *store) {
+    leat__jpeg_store_writer *w = store->writer;
+    atomic_store(&store->said, true);
     if (!w) return;
     leat__lock(&w->mutex);
     w->stop = true;

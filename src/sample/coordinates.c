@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sample/follow.h"
+#include "sample/coordinates.h"
 
 #include <stdio.h>
 
@@ -39,7 +39,7 @@ void leat__trail_border(leat__tools *tools, const leat__step *step, int height, 
 }
 
 void leat__trail_pass(leat__tools *tools, const leat__step *step, const leat__pass *pass,
-                      const leat__turns *turns, int height_before, int width_before) {
+                      const leat__flips *flips, int height_before, int width_before) {
     if (!step->trail) return;
     leat__move move = {.height_before = height_before,
                        .width_before = width_before,
@@ -56,8 +56,8 @@ void leat__trail_pass(leat__tools *tools, const leat__step *step, const leat__pa
         move.m[4] = (double)pass->height / height_before;
         leat__trail_add(tools, step, &move);
     }
-    for (int i = 0; i < turns->n; i++) {
-        const bool x = turns->turn[i].x, y = turns->turn[i].y;
+    for (int i = 0; i < flips->n; i++) {
+        const bool x = flips->flip[i].x, y = flips->flip[i].y;
         leat__trail_add(tools, step,
                         &(leat__move){.m = {x ? -1 : 1, 0, x ? pass->width : 0, 0, y ? -1 : 1,
                                             y ? pass->height : 0, 0, 0, 1},
@@ -106,11 +106,11 @@ int leat__run_trail(leat__tools *tools, const leat__step *step, const leat__wher
 /* --------------------------------------------------------------------------------------------- run */
 
 /* Left, top, right, bottom in pixels. */
-static void read_box(const double v[4], leat__follow_format format, double sx, double sy, double out[4]) {
+static void read_box(const double v[4], leat__coords_format format, double sx, double sy, double out[4]) {
     switch (format) {
-    case LEAT_FOLLOW_XYWH: out[0] = v[0], out[1] = v[1], out[2] = v[0] + v[2], out[3] = v[1] + v[3]; break;
-    case LEAT_FOLLOW_YXYX: out[0] = v[1], out[1] = v[0], out[2] = v[3], out[3] = v[2]; break;
-    case LEAT_FOLLOW_CXCYWH:
+    case LEAT_COORDS_XYWH: out[0] = v[0], out[1] = v[1], out[2] = v[0] + v[2], out[3] = v[1] + v[3]; break;
+    case LEAT_COORDS_YXYX: out[0] = v[1], out[1] = v[0], out[2] = v[3], out[3] = v[2]; break;
+    case LEAT_COORDS_CXCYWH:
         out[0] = v[0] - v[2] / 2, out[1] = v[1] - v[3] / 2;
         out[2] = v[0] + v[2] / 2, out[3] = v[1] + v[3] / 2;
         break;
@@ -119,7 +119,7 @@ static void read_box(const double v[4], leat__follow_format format, double sx, d
     out[0] *= sx, out[1] *= sy, out[2] *= sx, out[3] *= sy;
 }
 
-void leat__follow_read_box(const leat__follow_plan *plan, const leat__value *value, size_t i, int height,
+void leat__coords_read_box(const leat__coords_plan *plan, const leat__value *value, size_t i, int height,
                            int width, double out[4]) {
     double v[4];
     leat__convert(v, LEAT_DTYPE_F64, value->data + i * 4 * leat_dtype_size(value->dtype), value->dtype, 4,
@@ -127,12 +127,12 @@ void leat__follow_read_box(const leat__follow_plan *plan, const leat__value *val
     read_box(v, plan->format, plan->normalized ? width : 1, plan->normalized ? height : 1, out);
 }
 
-static void write_box(const double b[4], leat__follow_format format, double sx, double sy, double v[4]) {
+static void write_box(const double b[4], leat__coords_format format, double sx, double sy, double v[4]) {
     const double x0 = b[0] / sx, y0 = b[1] / sy, x1 = b[2] / sx, y1 = b[3] / sy;
     switch (format) {
-    case LEAT_FOLLOW_XYWH: v[0] = x0, v[1] = y0, v[2] = x1 - x0, v[3] = y1 - y0; break;
-    case LEAT_FOLLOW_YXYX: v[0] = y0, v[1] = x0, v[2] = y1, v[3] = x1; break;
-    case LEAT_FOLLOW_CXCYWH:
+    case LEAT_COORDS_XYWH: v[0] = x0, v[1] = y0, v[2] = x1 - x0, v[3] = y1 - y0; break;
+    case LEAT_COORDS_YXYX: v[0] = y0, v[1] = x0, v[2] = y1, v[3] = x1; break;
+    case LEAT_COORDS_CXCYWH:
         v[0] = (x0 + x1) / 2, v[1] = (y0 + y1) / 2, v[2] = x1 - x0, v[3] = y1 - y0;
         break;
     default: v[0] = x0, v[1] = y0, v[2] = x1, v[3] = y1;
@@ -140,7 +140,7 @@ static void write_box(const double b[4], leat__follow_format format, double sx, 
 }
 
 typedef struct route { /* of one field of one sample */
-    const leat__follow_plan *plan;
+    const leat__coords_plan *plan;
     const leat__move *move;
     int n;
     double sx, sy, tx, ty; /* what coordinates are multiplied by before, and divided by behind */
@@ -158,7 +158,7 @@ static bool take_box(const route *r, const double in[4], double out[4]) {
 }
 
 static bool take_place(const route *r, const double in[3], double out[3]) {
-    const bool swapped = r->plan->format == LEAT_FOLLOW_YX;
+    const bool swapped = r->plan->format == LEAT_COORDS_YX;
     const double half = r->plan->centred ? 0.5 : 0;
     const double place[2] = {in[swapped] * r->sx + half, in[!swapped] * r->sy + half};
     double moved[2];
@@ -183,7 +183,7 @@ static size_t take_all(const route *r, const leat__value *value, size_t n, size_
     for (size_t i = 0; i < n; i++) {
         double in[4] = {0}, moved[4];
         leat__convert(in, LEAT_DTYPE_F64, value->data + i * bytes, value->dtype, each, false, 1, 0);
-        kept[i] = leat__follow_is_box(r->plan->format) ? take_box(r, in, moved) : take_place(r, in, moved);
+        kept[i] = leat__coords_is_box(r->plan->format) ? take_box(r, in, moved) : take_place(r, in, moved);
         if (!kept[i] && r->plan->removes) continue;
         for (size_t k = 0; k < each && is_whole(value->dtype); k++) moved[k] = leat__round_even(moved[k]);
         leat__convert(out + written++ * bytes, value->dtype, moved, LEAT_DTYPE_F64, each, false, 1, 0);
@@ -191,10 +191,10 @@ static size_t take_all(const route *r, const leat__value *value, size_t n, size_
     return written;
 }
 
-/* Values that belong to what a follow step has moved: those of what is left. The step before has noted which. */
+/* Values that belong to what a coordinates step has moved: those of what is left. The step before has noted which. */
 static int take_labels(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
-    const leat__follow_plan *plan = step->as.follow.plan;
-    const char *name = plan->label_name[step->as.follow.part - 1];
+    const leat__coords_plan *plan = step->as.coords.plan;
+    const char *name = plan->label_name[step->as.coords.part - 1];
     leat__value *value = &tools->value[step->value];
     const size_t n = tools->followed, count = value->bytes / leat_dtype_size(value->dtype);
     const uint8_t *kept = tools->kept.data;
@@ -213,12 +213,13 @@ static int take_labels(leat__tools *tools, const leat__step *step, const leat__w
     return 0;
 }
 
-int leat__run_follow(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
-    if (step->as.follow.part) return take_labels(tools, step, at, err);
-    const leat__follow_plan *plan = step->as.follow.plan;
+int leat__run_coordinates(leat__tools *tools, const leat__step *step, const leat__where *at,
+                          leat_error *err) {
+    if (step->as.coords.part) return take_labels(tools, step, at, err);
+    const leat__coords_plan *plan = step->as.coords.plan;
     const leat__trail *trail = &tools->trail[plan->trail];
     leat__value *value = &tools->value[step->value];
-    const size_t each = leat__follow_is_box(plan->format) ? 4 : plan->format == LEAT_FOLLOW_XYV ? 3 : 2;
+    const size_t each = leat__coords_is_box(plan->format) ? 4 : plan->format == LEAT_COORDS_XYV ? 3 : 2;
     const size_t count = value->bytes / leat_dtype_size(value->dtype), n = count / each;
     if (count % each)
         return leat__fail(err, LEAT_ERR_SHAPE, "%s has %zu values, which is no multiple of %zu", plan->name,

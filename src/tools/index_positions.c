@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checkpoints of all JPEGs of a source, ahead of their first epoch. To get to the last pixel of a picture, a decoder
+/* The positions of all JPEGs of a source, ahead of their first epoch. To get to the last pixel of a picture, a decoder
  * goes past everything else and notes it on the way, without making any pixels of it. */
 #include "base/cpu.h"
 #include "base/thread.h"
-#include "cache/notes.h"
+#include "cache/jpeg_store.h"
 #include "plan/limit.h"
 #include "tools/tools.h"
 
 typedef struct noting {
     const leat__source *source;
     bool records; /* tf.train.Examples with JPEGs in them; else samples are images */
-    leat__notes *notes;
+    leat__jpeg_store *store;
     leat__tool_worker *workers;
     const leat_tool_config *config;
     atomic_uint_least64_t done, n_noted;
 } noting;
 
-/* What cannot be decoded has no checkpoints; `leat check` says what is wrong with it. */
+/* What cannot be decoded has no positions; `leat check` says what is wrong with it. */
 static void note_image(noting *job, leat__tool_worker *worker, const uint8_t *bytes, size_t n) {
-    leat__decode_notes noted;
+    leat__decode_positions noted;
     leat__picture_info info;
     uint8_t pixel[8];
-    if (!leat__notes_take(job->notes, bytes, n, &worker->pixels, &noted)) return;
-    const leat__decode_options options = {.notes = &noted};
+    if (!leat__jpeg_store_take(job->store, bytes, n, &worker->pixels, &noted)) return;
+    const leat__decode_options options = {.positions = &noted};
     if (leat__decode_begin(worker->decoder, bytes, n, &options, &info, NULL) < 0) return;
     int rc = info.detour ? LEAT_ERR_UNSUPPORTED : 0;
     const leat__box last = {info.width - 1, info.height - 1, 1, 1};
     if (rc == 0) rc = leat__decode_region(worker->decoder, &last, NULL);
     if (rc == 0) rc = leat__decode_rows(worker->decoder, pixel, sizeof pixel, 1, NULL);
     if (leat__decode_end(worker->decoder, NULL) < 0 || rc < 0) return;
-    leat__notes_put(job->notes, &noted);
+    leat__jpeg_store_put(job->store, &noted);
     if (noted.bytes_all) atomic_fetch_add(&job->n_noted, 1);
 }
 
@@ -58,19 +58,19 @@ static int note_sample(void *user, uint64_t sample, int number, leat_error *err)
     }
     const uint64_t done = atomic_fetch_add(&job->done, 1) + 1;
     if (number != 0) return 0;
-    return leat__tool_progress(job->config, "noting checkpoints", done, job->source->n_samples, err);
+    return leat__tool_progress(job->config, "finding positions", done, job->source->n_samples, err);
 }
 
 /* Waits for the writer: a position that is not kept is of no use here. */
 static int keep_all(noting *job, leat_error *err) {
     int rc = 1;
     while (rc > 0) {
-        rc = leat__notes_flush(job->notes, 100000000, err);
+        rc = leat__jpeg_store_flush(job->store, 100000000, err);
         if (rc > 0)
             LEAT_TRY(leat__tool_progress(job->config, "writing positions", atomic_load(&job->done),
                                          job->source->n_samples, err));
     }
-    if (rc < 0) leat__error_prefix(err, "the checkpoints are not kept: ");
+    if (rc < 0) leat__error_prefix(err, "the positions are not kept: ");
     return rc;
 }
 
@@ -81,21 +81,22 @@ int leat__tool_checkpoints(const leat__source *source, bool records, const leat_
     options.refresh = !records; /* shards of one folder share them, and this may be some of the shards */
     uint64_t cache_bytes_max;
     LEAT_TRY(leat__cache_limit(open->cache_dir, &cache_bytes_max, err));
-    const leat__notes_options how = {/* as much as a pipeline with its usual budget can load */
-                                     .bytes_max = (size_t)(leat__memory_available() / 4 / LEAT_NOTES_SHARE),
-                                     .n_files = source->n_samples,
-                                     .home = source->home,
-                                     .open = &options,
-                                     .cache_bytes_max = cache_bytes_max};
+    const leat__jpeg_store_options how = {/* as much as a pipeline with its usual budget can load */
+                                          .bytes_max =
+                                              (size_t)(leat__memory_available() / 4 / LEAT_JPEG_STORE_SHARE),
+                                          .n_files = source->n_samples,
+                                          .home = source->home,
+                                          .open = &options,
+                                          .cache_bytes_max = cache_bytes_max};
     noting job = {.source = source, .records = records, .config = config};
-    LEAT_TRY(leat__notes_open(&job.notes, &how, err));
-    int rc = leat__notes_start(job.notes, err);
+    LEAT_TRY(leat__jpeg_store_open(&job.store, &how, err));
+    int rc = leat__jpeg_store_start(job.store, err);
     if (rc == 0 && !(job.workers = leat__tool_workers_new(n_threads, err))) rc = LEAT_ERR_MEMORY;
     if (rc == 0) rc = leat__parallel(n_threads, source->n_samples, note_sample, &job, err);
     if (job.workers) leat__tool_readers_free(job.workers, n_threads, source);
     leat__tool_workers_free(&job.workers, n_threads);
     if (rc == 0) rc = keep_all(&job, err);
-    leat__notes_close(&job.notes);
+    leat__jpeg_store_close(&job.store);
     *n_noted += atomic_load(&job.n_noted);
     return rc;
 }

@@ -79,16 +79,16 @@ static void test_restore_reads_what_is_open(void **state) {
 static void test_forged_places(void **state) {
     (void)state;
     write_shards();
-    leat_pipeline *feed = open_spec(
+    leat_pipeline *pipeline = open_spec(
         spec_of("tfrecord %s | interleave 4 3 | parse label:int64 | repeat 2 | batch 8", in_dir("g/*")),
         &(leat_config){.n_threads = 2, .n_epochs = 2});
     char saved[1024];
-    free(read_labels(feed, 60));
-    assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
+    free(read_labels(pipeline, 60));
+    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
     const char *at = strstr(saved, " stream="), *text = strstr(saved, " text=");
     assert_true(at && text && memchr(at, '.', (size_t)(text - at)));
-    check_forged(feed, saved, "0123456789abcdef:.- x");
-    leat_pipeline_close(&feed);
+    check_forged(pipeline, saved, "0123456789abcdef:.- x");
+    leat_pipeline_close(&pipeline);
 }
 
 /* A shard that is damaged loses what is behind the damage, and the others go on in its turns. */
@@ -104,17 +104,17 @@ static void test_damage(void **state) {
         write_buf(in_dir("damaged/%d.gz", i), &packed);
     }
     const leat_config config = {.n_threads = 2, .on_error = LEAT_ON_ERROR_SKIP};
-    leat_pipeline *feed = open_spec(
+    leat_pipeline *pipeline = open_spec(
         spec_of("tfrecord %s | interleave 2 | parse label:int64 | batch 4", in_dir("damaged/*")), &config);
-    labels *l = read_labels(feed, -1);
+    labels *l = read_labels(pipeline, -1);
     assert_int_equal(l->rc, LEAT_END);
     if (l->n <= 40 || l->n >= 60) fail_msg("%d samples", l->n);
     for (int i = 0; i < 10; i++) assert_int_equal(l->label[i], i % 2 * 20 + i / 2);
     leat_bad bad;
-    assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+    assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
     assert_non_null(strstr(bad.message, "damaged/1.gz: record "));
     assert_non_null(strstr(bad.message, "the rest of this shard is lost"));
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     free(l);
 }
 
@@ -153,9 +153,9 @@ static void test_refusals(void **state) {
     };
     for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
         leat_spec *spec = spec_of("tfrecord %s | %s | batch 2", in_dir("g/*"), cases[i].chain);
-        leat_pipeline *feed = NULL;
+        leat_pipeline *pipeline = NULL;
         leat_error err;
-        assert_true(leat_pipeline_open(&feed, spec, NULL, &err) < 0);
+        assert_true(leat_pipeline_open(&pipeline, spec, NULL, &err) < 0);
         if (!strstr(err.message, cases[i].says)) fail_msg("%s: %s", cases[i].chain, err.message);
         leat_spec_free(&spec);
     }

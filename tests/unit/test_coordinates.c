@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What moves with a picture: boxes and places taken along moves, against counting points one by one, and whole
- * pipelines, however they run. tests/cli/test_follow.py compares values with other libraries. */
+ * pipelines, however they run. tests/cli/test_coordinates.py compares values with other libraries. */
 #include "unit/testing.h"
 
 #include "image/warp/warp.h"
-#include "sample/follow.h"
+#include "sample/coordinates.h"
 #include "unit/testing_scenes.h"
 
 static leat__move a_move(const double m[9], int height, int width, int to_height, int to_width, bool cuts) {
@@ -164,29 +164,30 @@ static void test_however_it_runs(void **state) {
     write_scenes(in_dir("scenes.tfrecord"), 23, 10, 24);
     const char *path = in_dir("scenes.tfrecord");
     for (size_t i = 0; i < LEAT_COUNT(texts); i++) {
-        leat_pipeline *feed = open_spec(spec_of(SCENES, path, "on", texts[i]), &(leat_config){.n_epochs = 2});
+        leat_pipeline *pipeline =
+            open_spec(spec_of(SCENES, path, "on", texts[i]), &(leat_config){.n_epochs = 2});
         char states[16][1024];
         tape want = {0};
         leat_batch b;
         leat_error err;
         do {
-            assert_true(leat_pipeline_state(feed, states[want.n_batches], sizeof states[0], NULL) == 0);
-            want.rc = leat_pipeline_next(feed, &b, &err);
+            assert_true(leat_pipeline_state(pipeline, states[want.n_batches], sizeof states[0], NULL) == 0);
+            want.rc = leat_pipeline_next(pipeline, &b, &err);
             if (want.rc < 0) fail_msg("%s: %s", texts[i], err.message);
             if (want.rc == 0) tape_add(&want, &b);
             leat_batch_release(&b);
         } while (want.rc == 0);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         assert_int_equal(want.n_batches, 12);
         for (int from = 0; from < want.n_batches; from++) {
             const leat_config config = {
                 .n_threads = 1 + from % 3, .synchronous = from % 4 == 3, .n_epochs = 2};
-            feed = open_spec(spec_of(SCENES, path, from % 2 ? "on" : "off", texts[i]), &config);
-            assert_int_equal(leat_pipeline_restore(feed, states[from], NULL), 0);
-            tape got = record(feed, -1);
+            pipeline = open_spec(spec_of(SCENES, path, from % 2 ? "on" : "off", texts[i]), &config);
+            assert_int_equal(leat_pipeline_restore(pipeline, states[from], NULL), 0);
+            tape got = record(pipeline, -1);
             same_tail(&want, from, &got, texts[i]);
             tape_free(&got);
-            leat_pipeline_close(&feed);
+            leat_pipeline_close(&pipeline);
         }
         tape_free(&want);
     }

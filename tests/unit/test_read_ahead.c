@@ -86,12 +86,12 @@ static void test_same_bytes(void **state) {
             for (int threads = 1; threads <= 4; threads += 3) {
                 storage slow = {.delay_us = m % 2 ? 0 : 300};
                 const leat_config config = {.n_epochs = 2, .n_threads = threads, .n_slots = 2 + (int)m};
-                leat_pipeline *feed =
+                leat_pipeline *pipeline =
                     open_spec(slow_spec(&slow, "%s | options read_ahead=%s", chains[c], modes[m]), &config);
-                tape got = record(feed, -1);
+                tape got = record(pipeline, -1);
                 leat_stats stats;
-                leat_pipeline_stats(feed, &stats);
-                leat_pipeline_close(&feed);
+                leat_pipeline_stats(pipeline, &stats);
+                leat_pipeline_close(&pipeline);
                 same_tape(&want, &got, chains[c]);
                 if (m > 0) assert_int_equal(stats.n_readers, atoi(modes[m]));
                 /* Without a delay they may never be first, and what is kept is not read. */
@@ -110,12 +110,12 @@ static void test_bad_samples(void **state) {
         for (int ahead = 0; ahead <= 4; ahead += 2) {
             storage s = {.bad = 11, .delay_us = ahead ? 50 : 0};
             const leat_config config = {.on_error = policy, .n_threads = 2, .n_epochs = 2};
-            leat_pipeline *feed =
+            leat_pipeline *pipeline =
                 open_spec(slow_spec(&s, "shuffle | batch 6 | options read_ahead=%d", ahead), &config);
-            tape got = record(feed, -1);
+            tape got = record(pipeline, -1);
             leat_stats stats;
-            leat_pipeline_stats(feed, &stats);
-            leat_pipeline_close(&feed);
+            leat_pipeline_stats(pipeline, &stats);
+            leat_pipeline_close(&pipeline);
             assert_int_equal(got.rc, policy == LEAT_ON_ERROR_RAISE ? LEAT_ERR_IO : LEAT_END);
             if (policy) assert_int_equal(stats.bad_samples, 2 * 8);
             if (ahead) same_tape(&want, &got, "bad"), tape_free(&got);
@@ -130,13 +130,14 @@ static void test_restore(void **state) {
     (void)state;
     storage s = {.delay_us = 200};
     const leat_config config = {.n_threads = 2, .n_epochs = 2, .n_slots = 3};
-    leat_pipeline *feed = open_spec(slow_spec(&s, "shuffle | batch 5 | options read_ahead=6"), &config);
+    leat_pipeline *pipeline = open_spec(slow_spec(&s, "shuffle | batch 5 | options read_ahead=6"), &config);
     static char saved[40][1024];
     tape all = {0};
     leat_batch b;
     for (;;) {
-        assert_true(all.n_batches < 40 && leat_pipeline_state(feed, saved[all.n_batches], 1024, NULL) == 0);
-        if ((all.rc = leat_pipeline_next(feed, &b, NULL)) != 0) break;
+        assert_true(all.n_batches < 40 &&
+                    leat_pipeline_state(pipeline, saved[all.n_batches], 1024, NULL) == 0);
+        if ((all.rc = leat_pipeline_next(pipeline, &b, NULL)) != 0) break;
         tape_add(&all, &b);
         leat_batch_release(&b);
     }
@@ -144,16 +145,16 @@ static void test_restore(void **state) {
     leat__rng rng = leat__rng_at(3, 0, 0, 0);
     for (int i = 0; i < 60; i++) {
         const int from = (int)leat__rng_below(&rng, 37), n = (int)leat__rng_below(&rng, 4);
-        assert_int_equal(leat_pipeline_restore(feed, saved[from], NULL), 0);
+        assert_int_equal(leat_pipeline_restore(pipeline, saved[from], NULL), 0);
         if (i % 4 == 0) { /* one by itself takes nothing away */
-            assert_int_equal(leat_pipeline_sample(feed, 0, 7, &b, NULL), 0);
+            assert_int_equal(leat_pipeline_sample(pipeline, 0, 7, &b, NULL), 0);
             leat_batch_release(&b);
         }
-        tape t = record(feed, n);
+        tape t = record(pipeline, n);
         for (int k = 0; k < t.n_batches; k++) assert_true(t.digest[k] == all.digest[from + k]);
         tape_free(&t);
     }
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     tape_free(&all);
 }
 
@@ -233,25 +234,25 @@ static void test_auto(void **state) {
     (void)state;
     leat_stats stats;
     storage fast = {0};
-    leat_pipeline *feed =
+    leat_pipeline *pipeline =
         open_spec(slow_spec(&fast, "shuffle | repeat 60 | batch 8"), &(leat_config){.n_threads = 2});
-    tape t = record(feed, -1);
-    leat_pipeline_stats(feed, &stats);
+    tape t = record(pipeline, -1);
+    leat_pipeline_stats(pipeline, &stats);
     assert_true(stats.n_readers == 0 && stats.read_ahead == 0);
     assert_true(atomic_load(&fast.most) <= 2);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     tape_free(&t);
 
     storage slow = {.delay_us = 2000};
-    feed = open_spec(slow_spec(&slow, "shuffle | repeat 6 | batch 8"), &(leat_config){.n_threads = 2});
-    t = record(feed, -1);
-    leat_pipeline_stats(feed, &stats);
+    pipeline = open_spec(slow_spec(&slow, "shuffle | repeat 6 | batch 8"), &(leat_config){.n_threads = 2});
+    t = record(pipeline, -1);
+    leat_pipeline_stats(pipeline, &stats);
     if (stats.n_readers < 4 || stats.read_ahead < 100 || atomic_load(&slow.most) < 5)
         fail_msg("%d readers, %d samples read ahead, %d at once", stats.n_readers, (int)stats.read_ahead,
                  atomic_load(&slow.most));
     /* No sample is read much more often than it is needed. */
     assert_true(atomic_load(&slow.calls) < 6 * N + 64);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     tape_free(&t);
 }
 
@@ -261,15 +262,15 @@ static void test_not_wanted(void **state) {
     static const char *const modes[] = {"auto", "9"};
     for (size_t m = 0; m < LEAT_COUNT(modes); m++) {
         storage s = {.delay_us = 2000, .alone = true};
-        leat_pipeline *feed =
+        leat_pipeline *pipeline =
             open_spec(slow_spec(&s, "shuffle | repeat 2 | batch 8 | options read_ahead=%s", modes[m]),
                       &(leat_config){.n_threads = 3});
-        tape t = record(feed, -1);
+        tape t = record(pipeline, -1);
         leat_stats stats;
-        leat_pipeline_stats(feed, &stats);
+        leat_pipeline_stats(pipeline, &stats);
         assert_int_equal(t.rc, LEAT_END);
         assert_true(stats.n_readers == 0 && stats.read_ahead == 0 && atomic_load(&s.most) <= 3);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         tape_free(&t);
     }
 }
@@ -279,11 +280,12 @@ static void test_close_meanwhile(void **state) {
     (void)state;
     for (int i = 0; i < 30; i++) {
         storage s = {.delay_us = 500};
-        leat_pipeline *feed = open_spec(slow_spec(&s, "shuffle | repeat | batch 8 | options read_ahead=9"),
-                                        &(leat_config){.n_threads = 2});
-        tape t = record(feed, i % 5);
+        leat_pipeline *pipeline =
+            open_spec(slow_spec(&s, "shuffle | repeat | batch 8 | options read_ahead=9"),
+                      &(leat_config){.n_threads = 2});
+        tape t = record(pipeline, i % 5);
         tape_free(&t);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         assert_int_equal(atomic_load(&s.now), 0);
     }
 }
@@ -338,16 +340,16 @@ static void bench_one(disk *d, const char *mode, int threads, double seconds) {
     char option[60];
     snprintf(option, sizeof option, "options read_ahead=%s", mode);
     leat_spec_add(spec, option);
-    leat_pipeline *feed = open_spec(spec, &(leat_config){.n_threads = threads, .n_epochs = -1});
+    leat_pipeline *pipeline = open_spec(spec, &(leat_config){.n_threads = threads, .n_epochs = -1});
     leat_stats a = {0}, b;
     leat_batch batch;
     uint64_t began = 0;
     double before = 0;
     const uint64_t open_ns = leat__now_ns();
     do {
-        if (leat_pipeline_next(feed, &batch, NULL) != 0) break;
+        if (leat_pipeline_next(pipeline, &batch, NULL) != 0) break;
         leat_batch_release(&batch);
-        leat_pipeline_stats(feed, &b);
+        leat_pipeline_stats(pipeline, &b);
         if (!began && leat__now_ns() - open_ns > 1000000000) {
             began = leat__now_ns();
             before = process_seconds();
@@ -363,7 +365,7 @@ static void bench_one(disk *d, const char *mode, int threads, double seconds) {
            used / (wall * b.n_threads), (b.cpu_s - a.cpu_s) / (wall * b.n_threads),
            (b.stage_s[LEAT_STAGE_READ] - a.stage_s[LEAT_STAGE_READ]) / stages, b.n_readers);
     fflush(stdout);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
 }
 
 static int bench(double seconds) {

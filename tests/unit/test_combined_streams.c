@@ -111,21 +111,21 @@ static void test_forged_parts(void **state) {
         "zip x='@a' y='@c' z='=b | repeat 2' stop=shortest | select y | batch 8",
     };
     for (size_t i = 0; i < LEAT_COUNT(patterns); i++) {
-        leat_pipeline *feed = open_spec(spec_of("%s", text_of("g", patterns[i])),
-                                        &(leat_config){.n_threads = 2, .n_epochs = 2});
+        leat_pipeline *pipeline = open_spec(spec_of("%s", text_of("g", patterns[i])),
+                                            &(leat_config){.n_threads = 2, .n_epochs = 2});
         char saved[1024];
-        labels *before = read_labels(feed, 35);
+        labels *before = read_labels(pipeline, 35);
         assert_int_equal(before->rc, 0);
-        assert_true(leat_pipeline_state(feed, saved, sizeof saved, NULL) == 0);
+        assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
         assert_non_null(strstr(saved, " stream="));
-        labels *want = read_labels(feed, 4);
-        check_forged(feed, saved, "0123456789abc:.-/@! x");
-        labels *got = read_labels(feed, 4);
+        labels *want = read_labels(pipeline, 4);
+        check_forged(pipeline, saved, "0123456789abc:.-/@! x");
+        labels *got = read_labels(pipeline, 4);
         same_labels(want, got, saved);
         free(before);
         free(want);
         free(got);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
     }
 }
 
@@ -152,15 +152,15 @@ static void test_restore_reads_what_is_open(void **state) {
 
 static void check_message(const char *pattern, int code, const char *says) {
     leat_spec *spec = spec_of("%s", text_of("g", pattern));
-    leat_pipeline *feed = NULL;
+    leat_pipeline *pipeline = NULL;
     leat_error err;
-    int rc = leat_pipeline_open(&feed, spec, &(leat_config){.n_threads = 2}, &err);
-    labels *l = rc == 0 ? read_labels(feed, -1) : NULL;
+    int rc = leat_pipeline_open(&pipeline, spec, &(leat_config){.n_threads = 2}, &err);
+    labels *l = rc == 0 ? read_labels(pipeline, -1) : NULL;
     if (l) rc = l->rc;
     const char *message = l ? l->message : err.message;
     if (rc != code || !strstr(message, says)) fail_msg("%s: %s: %s", pattern, leat_error_name(rc), message);
     free(l);
-    leat_pipeline_close(&feed);
+    leat_pipeline_close(&pipeline);
     leat_spec_free(&spec);
 }
 
@@ -303,13 +303,13 @@ static void test_bad_samples(void **state) {
         char pattern[1000];
         snprintf(pattern, sizeof pattern, cases[i].text, in_dir("g"));
         const leat_config config = {.n_threads = 2, .on_error = LEAT_ON_ERROR_SKIP};
-        leat_pipeline *feed = open_spec(spec_of("%s", text_of("g", pattern)), &config);
-        labels *l = read_labels(feed, -1);
+        leat_pipeline *pipeline = open_spec(spec_of("%s", text_of("g", pattern)), &config);
+        labels *l = read_labels(pipeline, -1);
         leat_bad bad;
-        assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+        assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
         if (!strstr(bad.message, cases[i].says) || !strstr(bad.message, "feature row has"))
             fail_msg("%s", bad.message);
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         free(l);
     }
 }
@@ -333,15 +333,15 @@ static void test_damage(void **state) {
     for (int replace = 0; replace < 2; replace++) {
         const leat_config config = {.n_threads = 2,
                                     .on_error = replace ? LEAT_ON_ERROR_REPLACE : LEAT_ON_ERROR_SKIP};
-        leat_pipeline *feed = open_spec(spec_of("%s", text_of("g", pattern)), &config);
-        labels *l = read_labels(feed, -1);
+        leat_pipeline *pipeline = open_spec(spec_of("%s", text_of("g", pattern)), &config);
+        labels *l = read_labels(pipeline, -1);
         assert_int_equal(l->rc, LEAT_END);
         for (int i = 0; i < 10; i++) assert_int_equal(l->label[i], (i % 2 ? 1000 : 3000) + i / 2);
         assert_true(l->n > 139 + 5 && l->n < 139 + 40);
         leat_bad bad;
-        assert_int_equal(leat_pipeline_bad(feed, 0, &bad), 0);
+        assert_int_equal(leat_pipeline_bad(pipeline, 0, &bad), 0);
         assert_non_null(strstr(bad.message, "g/d/00: record "));
-        leat_pipeline_close(&feed);
+        leat_pipeline_close(&pipeline);
         free(l);
     }
 }

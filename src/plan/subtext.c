@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/inner.h"
+#include "plan/subtext.h"
 
 #include <stdio.h>
 
@@ -50,46 +50,46 @@ static int check_step(const leat__step *step, const leat__use *use, const leat__
 /* --------------------------------------------------------------------------------------------- planning */
 
 /* "image=folder a" has the key image; no operation has a name with an equal sign. */
-static void read_key(leat__inner *inner) {
+static void read_key(leat__subtext *subtext) {
     size_t n = 0;
-    const char *text = inner->text;
+    const char *text = subtext->text;
     while ((text[n] >= 'a' && text[n] <= 'z') || (text[n] >= 'A' && text[n] <= 'Z') || text[n] == '_' ||
            (n > 0 && text[n] >= '0' && text[n] <= '9'))
         n++;
-    if (n == 0 || text[n] != '=' || n >= sizeof inner->key) return;
-    memcpy(inner->key, text, n);
-    inner->text += n + 1;
+    if (n == 0 || text[n] != '=' || n >= sizeof subtext->key) return;
+    memcpy(subtext->key, text, n);
+    subtext->text += n + 1;
 }
 
-static void list_fields(leat__inner *inner) {
-    const leat__plan *plan = &inner->plan;
-    const leat__planner *planner = &inner->planner;
+static void list_fields(leat__subtext *subtext) {
+    const leat__plan *plan = &subtext->plan;
+    const leat__planner *planner = &subtext->planner;
     bool taken[LEAT_VALUES_MAX] = {false};
-    inner->selected = plan->n_outputs > 0;
+    subtext->selected = plan->n_outputs > 0;
     for (int i = 0; i < plan->n_outputs; i++) { /* what select named, in its order */
         const int v = plan->output[i].value;
-        if (planner->live[v]) inner->value[inner->n_fields++] = v;
+        if (planner->live[v]) subtext->value[subtext->n_fields++] = v;
         taken[v] = true;
     }
     for (int v = 0; v < planner->n_fields; v++)
-        if (planner->live[v] && !taken[v]) inner->value[inner->n_fields++] = v;
+        if (planner->live[v] && !taken[v]) subtext->value[subtext->n_fields++] = v;
 }
 
 /* Draws of one text must not be those of the next, unless both name the same seed. */
-static void number_uses(leat__inner *inner) {
-    for (int i = 0; i < inner->spec->n_uses; i++) {
-        leat__use *use = &inner->spec->use[i];
+static void number_uses(leat__subtext *subtext) {
+    for (int i = 0; i < subtext->spec->n_uses; i++) {
+        leat__use *use = &subtext->spec->use[i];
         const bool orders = use->op->kind == LEAT_OP_ORDER || use->op->kind == LEAT_OP_SOURCE;
         if (orders && use->op->random && !leat__use_arg(use, "seed")->given)
-            use->number += inner->planner.inside << NUMBER_BITS;
+            use->number += subtext->planner.inside << NUMBER_BITS;
     }
 }
 
-static int run_text(leat__inner *inner, const leat__use *around, leat_error *err) {
-    leat__planner *planner = &inner->planner;
-    leat__plan *plan = &inner->plan;
-    for (int i = 0; i < inner->spec->n_uses; i++) {
-        const leat__use *use = &inner->spec->use[i];
+static int run_text(leat__subtext *subtext, const leat__use *around, leat_error *err) {
+    leat__planner *planner = &subtext->planner;
+    leat__plan *plan = &subtext->plan;
+    for (int i = 0; i < subtext->spec->n_uses; i++) {
+        const leat__use *use = &subtext->spec->use[i];
         const int n_steps = plan->n_steps;
         LEAT_TRY(check_use(use, around, err));
         if (i == 0 && use->op->kind != LEAT_OP_SOURCE)
@@ -99,48 +99,48 @@ static int run_text(leat__inner *inner, const leat__use *around, leat_error *err
         LEAT_TRY(leat__plan_use(planner, use, err));
         for (int k = n_steps; k < plan->n_steps; k++) LEAT_TRY(check_step(&plan->step[k], use, around, err));
     }
-    list_fields(inner);
+    list_fields(subtext);
     return 0;
 }
 
 /* The planner of a text lives on the plan around it: the same settings, and memory that outlasts the text. */
-static int plan_one(leat__inner *inner, leat__planner *around, const leat__use *use, int number,
+static int plan_one(leat__subtext *subtext, leat__planner *around, const leat__use *use, int number,
                     leat_error *err) {
     leat__plan *outer = around->plan;
-    inner->spec = leat_spec_new(NULL);
-    if (!inner->spec) return leat__fail_memory(err, sizeof *inner->spec, "a pipeline text");
-    read_key(inner);
-    LEAT_TRY(leat__spec_read(inner->spec, inner->text, inner->column, err));
-    inner->spec->n_called = around->spec->n_called;
-    memcpy(inner->spec->called, around->spec->called, sizeof around->spec->called);
-    inner->plan = (leat__plan){.batch = 1,
-                               .world = 1,
-                               .local = 1,
-                               .turns = 1,
-                               .seed = outer->seed,
-                               .on_error = outer->on_error,
-                               .fuse = outer->fuse,
-                               .budget = outer->budget,
-                               .serial = outer->serial,
-                               .memory = outer->memory};
-    inner->planner = (leat__planner){
-        .plan = &inner->plan,
-        .spec = inner->spec,
+    subtext->spec = leat_spec_new(NULL);
+    if (!subtext->spec) return leat__fail_memory(err, sizeof *subtext->spec, "a pipeline text");
+    read_key(subtext);
+    LEAT_TRY(leat__spec_read(subtext->spec, subtext->text, subtext->column, err));
+    subtext->spec->n_called = around->spec->n_called;
+    memcpy(subtext->spec->called, around->spec->called, sizeof around->spec->called);
+    subtext->plan = (leat__plan){.batch = 1,
+                                 .world = 1,
+                                 .local = 1,
+                                 .repeats = 1,
+                                 .seed = outer->seed,
+                                 .on_error = outer->on_error,
+                                 .fuse = outer->fuse,
+                                 .budget = outer->budget,
+                                 .serial = outer->serial,
+                                 .memory = outer->memory};
+    subtext->planner = (leat__planner){
+        .plan = &subtext->plan,
+        .spec = subtext->spec,
         .config = around->config,
         .open = around->open,
         .inside = (around->inside << CHILDREN_BITS) + (uint32_t)number + 1,
     };
-    number_uses(inner);
-    const int rc = run_text(inner, use, err);
-    outer->memory = inner->plan.memory;
-    outer->serial = inner->plan.serial;
-    inner->plan.memory = (leat__arena){0};
-    inner->plan.serial = NULL;
+    number_uses(subtext);
+    const int rc = run_text(subtext, use, err);
+    outer->memory = subtext->plan.memory;
+    outer->serial = subtext->plan.serial;
+    subtext->plan.memory = (leat__arena){0};
+    subtext->plan.serial = NULL;
     return rc;
 }
 
-int leat__inner_plan(leat__planner *planner, const leat__use *use, leat__inner **out, int *n,
-                     leat_error *err) {
+int leat__subtext_plan(leat__planner *planner, const leat__use *use, leat__subtext **out, int *n,
+                       leat_error *err) {
     const leat__arg_value *texts = leat__use_arg(use, "texts");
     *out = NULL;
     *n = 0;
@@ -153,48 +153,48 @@ int leat__inner_plan(leat__planner *planner, const leat__use *use, leat__inner *
     if (!*out) return leat__fail_memory(err, (size_t)texts->n * sizeof **out, "texts");
     *n = texts->n;
     for (int i = 0; i < texts->n; i++) {
-        leat__inner *inner = &(*out)[i];
-        inner->text = texts->texts[i];
-        inner->column = (int)texts->ints[i];
-        LEAT_TRY(plan_one(inner, planner, use, i, err));
+        leat__subtext *subtext = &(*out)[i];
+        subtext->text = texts->texts[i];
+        subtext->column = (int)texts->ints[i];
+        LEAT_TRY(plan_one(subtext, planner, use, i, err));
         planner->plan->contents =
-            leat__hash(&inner->plan.contents, sizeof inner->plan.contents, planner->plan->contents);
+            leat__hash(&subtext->plan.contents, sizeof subtext->plan.contents, planner->plan->contents);
     }
     return 0;
 }
 
-void leat__inner_free(leat__inner **inner, int n) {
-    for (int i = 0; *inner && i < n; i++) {
-        leat__plan_free(&(*inner)[i].plan);
-        leat_spec_free(&(*inner)[i].spec);
+void leat__subtext_free(leat__subtext **subtext, int n) {
+    for (int i = 0; *subtext && i < n; i++) {
+        leat__plan_free(&(*subtext)[i].plan);
+        leat_spec_free(&(*subtext)[i].spec);
     }
-    leat__free(*inner);
-    *inner = NULL;
+    leat__free(*subtext);
+    *subtext = NULL;
 }
 
 /* ------------------------------------------------------------------------------------------- taking over */
 
-static bool write_normal(const leat__inner *inner, leat__buf *out) {
-    bool fits = !inner->key[0] ||
-                (leat__buf_append(out, inner->key, strlen(inner->key)) && leat__buf_append(out, "=", 1));
-    for (int i = 0; i < inner->spec->n_uses && fits; i++) {
-        const leat__use *use = &inner->spec->use[i];
-        const char *source = inner->planner.source_text ? inner->planner.source_text : use->op->name;
+static bool write_normal(const leat__subtext *subtext, leat__buf *out) {
+    bool fits = !subtext->key[0] ||
+                (leat__buf_append(out, subtext->key, strlen(subtext->key)) && leat__buf_append(out, "=", 1));
+    for (int i = 0; i < subtext->spec->n_uses && fits; i++) {
+        const leat__use *use = &subtext->spec->use[i];
+        const char *source = subtext->planner.source_text ? subtext->planner.source_text : use->op->name;
         if (i) fits = leat__buf_append(out, " | ", 3);
         fits = fits && (i == 0 ? leat__buf_append(out, source, strlen(source)) : leat__use_normal(use, out));
     }
     return fits && leat__buf_append(out, "", 1);
 }
 
-const char *leat__inner_text(leat__planner *planner, const leat__use *use, leat__inner *inner, int n,
-                             leat_error *err) {
+const char *leat__subtext_text(leat__planner *planner, const leat__use *use, leat__subtext *subtext, int n,
+                               leat_error *err) {
     leat__buf all = {.kind = LEAT_MEM_PLAN};
     const char *texts[1 << CHILDREN_BITS];
     leat__use normal = *use;
     bool fits = true;
     for (int i = 0; i < n && fits; i++) {
         all.size = 0;
-        fits = write_normal(&inner[i], &all) &&
+        fits = write_normal(&subtext[i], &all) &&
                (texts[i] = leat__plan_keep(planner, all.data, all.size, err)) != NULL;
     }
     for (int i = 0; use->op->arg[i].name; i++)
@@ -224,9 +224,9 @@ static int copy_features(leat__planner *planner, leat__step *step, leat_error *e
     return 0;
 }
 
-int leat__inner_move_steps(leat__planner *planner, const leat__use *use, leat__inner *inner, const int *slot,
-                           uint64_t parts, int shift, leat_error *err) {
-    leat__plan *from = &inner->plan, *to = planner->plan;
+int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat__subtext *subtext,
+                             const int *slot, uint64_t parts, int shift, leat_error *err) {
+    leat__plan *from = &subtext->plan, *to = planner->plan;
     if (to->n_steps + from->n_steps > LEAT_STEPS_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d steps", LEAT_STEPS_MAX);
     for (int i = 0; i < from->n_steps; i++) {
