@@ -39,9 +39,9 @@ typedef struct leat__account leat__account;
 leat__account *leat__account_new(void); /* NULL without memory */
 void leat__account_close(leat__account **account);
 uint64_t leat__account_bytes(const leat__account *account);
-/* What this thread allocates from now on is counted there; NULL = nowhere. The one before. */
+/* From now on the account counts what this thread allocates; NULL = no account does. Returns the one used before. */
 leat__account *leat__account_use(leat__account *account);
-/* Where this thread counts: for the threads that it starts. */
+/* The account that counts for this thread, to be used by the threads that it starts. */
 leat__account *leat__account_now(void);
 
 /* Whole pages, page-aligned, huge ones where the system gives them; zeroed, and not resident before they are touched. For
