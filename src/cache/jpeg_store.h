@@ -18,7 +18,7 @@
 #include "decode/decode.h"
 #include "source/source.h"
 
-#define LEAT_JPEG_STORE_SHARE 8 /* of the budget, and the most of all: */
+#define LEAT_JPEG_STORE_PART 8 /* positions have one part in so many of the budget, and at most this: */
 #define LEAT_JPEG_STORE_BYTES_MAX ((size_t)1 << 30)
 
 typedef struct leat__jpeg_store leat__jpeg_store;

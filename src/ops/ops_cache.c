@@ -185,19 +185,18 @@ static int describe_data(leat__planner *planner, leat__buf *text, leat_error *er
 
 /* Memory: what the text says or half of the budget, but batches come first. */
 static uint64_t memory_share(leat__plan *plan) {
-    const size_t most = plan->budget / 4 * 3, slots = (size_t)plan->n_slots * plan->slot_bytes,
-                 window = plan->stream ? plan->budget / 4 : 0;
-    const size_t left = most > slots + window ? most - slots - window : 0;
-    const uint64_t wanted = plan->caching.max ? plan->caching.max : plan->budget / 2;
-    const size_t share = (size_t)LEAT_MIN(wanted, (uint64_t)left);
-    plan->slots_budget = LEAT_MAX(most - share, slots);
-    return share;
+    leat__budget *b = &plan->budget;
+    const uint64_t left =
+        b->slots - (size_t)plan->n_slots * plan->slot_bytes; /* fit_memory has compared them */
+    const uint64_t wanted = plan->caching.max ? plan->caching.max : b->whole / 2;
+    b->cache = (size_t)LEAT_MIN(wanted, left);
+    b->slots -= b->cache;
+    return b->cache;
 }
 
 int leat__plan_open_cache(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     leat__caching *caching = &plan->caching;
-    plan->slots_budget = plan->budget / 4 * 3;
     if (!caching->wanted) return 0;
     settle_fields(plan);
     find_direct(plan);

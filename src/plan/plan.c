@@ -13,6 +13,7 @@
 #include "plan/limit.h"
 #include "plan/rank.h"
 #include "sample/padding.h"
+#include "sample/run.h"
 
 int leat__plan_fail(const leat__use *use, leat_error *err, int code, const char *fmt, ...) {
     char what[850], shown[850];
@@ -211,12 +212,37 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
 
 /* ------------------------------------------------------------------------------------------- memory */
 
+/* Positions in JPEG files are useful only if a pass decodes regions. */
+static bool wants_positions(const leat__plan *plan) {
+    bool wanted = false;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step *step = &plan->step[i];
+        if (step->kind == LEAT_STEP_PASS) wanted |= leat__pass_uses_positions(step->as.pass);
+    }
+    return wanted && plan->positions;
+}
+
+/* Slots get what no other share of this plan needs. */
+static void share_budget(leat__planner *planner) {
+    leat__plan *plan = planner->plan;
+    leat__budget *b = &plan->budget;
+    const bool reads_ahead = !plan->stream && plan->read_ahead != 0 && !plan->source->no_read_ahead;
+    b->scratch = b->whole / 4;
+    b->window = plan->stream ? b->whole / 4 : 0;
+    b->positions =
+        wants_positions(plan) ? LEAT_MIN(b->whole / LEAT_JPEG_STORE_PART, LEAT_JPEG_STORE_BYTES_MAX) : 0;
+    b->read_ahead = reads_ahead ? LEAT_MIN(b->whole / 16, LEAT_READ_AHEAD_BYTES_MAX) : 0;
+    b->slots = b->whole - b->scratch - b->window - b->positions - b->read_ahead;
+    b->picture = LEAT_CLAMP(b->scratch / (size_t)LEAT_MAX(planner->open.n_threads, 1), (size_t)1 << 20,
+                            LEAT_LARGE_PICTURE);
+}
+
 static int fit_memory(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     const leat_config *config = planner->config;
-    const size_t for_slots = plan->budget / 4 * 3;
+    share_budget(planner);
     const size_t slot = LEAT_MAX(plan->slot_bytes, (size_t)1);
-    const size_t fit = for_slots / slot;
+    const size_t fit = plan->budget.slots / slot;
     const int asked = config->n_slots ? config->n_slots : plan->prefetch ? plan->prefetch + 2 : 0;
     if (asked) {
         plan->n_slots = plan->n_slots_begin = LEAT_MAX(asked, 2);
@@ -228,10 +254,12 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
         if (plan->n_slots_begin > plan->n_slots) plan->n_slots_begin = plan->n_slots;
     }
     if (plan->n_slots < 2 || (size_t)plan->n_slots > fit)
-        return leat__fail(err, LEAT_ERR_MEMORY,
-                          "%d batches of %.1f MB do not fit into the budget of %.1f MB: use a smaller batch, "
-                          "fewer slots, or raise memory_max_bytes (--memory)",
-                          LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget / 1e6);
+        return leat__fail(
+            err, LEAT_ERR_MEMORY,
+            "%d batches of %.1f MB do not fit into the budget of %.1f MB, of which batches have %.1f: "
+            "use a smaller batch, fewer slots, or raise memory_max_bytes (--memory)",
+            LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget.whole / 1e6,
+            (double)plan->budget.slots / 1e6);
     const size_t cache = leat__cpu_cache_bytes();
     /* Files that are read, and other processes, use the last-level cache too: count on half of it. Batches that are mixed or
      * padded are read again, so they are stored normally. */
@@ -280,7 +308,7 @@ static int read_options(leat__planner *planner, leat_error *err) {
     LEAT_TRY(find_rank(planner, err));
     const size_t given = planner->config->memory_max_bytes;
     /* Holds for what is probed too. */
-    plan->budget = given ? given : (size_t)(leat__memory_available() / 4 / (uint64_t)plan->local);
+    plan->budget.whole = given ? given : (size_t)(leat__memory_available() / 4 / (uint64_t)plan->local);
     plan->max_bad = planner->config->max_bad;
     plan->seed = planner->config->seed;
     plan->on_error = planner->config->on_error;
@@ -387,16 +415,10 @@ static int run_operations(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
-/* Positions in JPEG files are useful only if a pass decodes regions. */
-static int open_notes(leat__planner *planner, leat_error *err) {
+static int open_jpeg_store(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
-    bool wanted = false;
-    for (int i = 0; i < plan->n_steps; i++) {
-        const leat__step *step = &plan->step[i];
-        if (step->kind == LEAT_STEP_PASS) wanted |= leat__pass_uses_positions(step->as.pass);
-    }
-    if (!wanted || !plan->positions) return 0;
-    const leat__jpeg_store_options options = {.bytes_max = plan->budget / LEAT_JPEG_STORE_SHARE,
+    if (!wants_positions(plan)) return 0;
+    const leat__jpeg_store_options options = {.bytes_max = plan->budget.positions,
                                               .n_files = plan->source->n_samples,
                                               .home = plan->source->home,
                                               .open = &planner->open,
@@ -430,7 +452,7 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(leat__group_resolve(planner, err));
     LEAT_TRY(fit_memory(planner, err));
     LEAT_TRY(leat__plan_open_cache(planner, err));
-    LEAT_TRY(open_notes(planner, err));
+    LEAT_TRY(open_jpeg_store(planner, err));
     size_task(plan);
     LEAT_TRY(write_normal_text(planner, err));
     return leat__order_allocate(&plan->order, err);

@@ -332,6 +332,22 @@ static void print_steps(printer *p, const leat__plan *plan) {
     if (plan->n_steps == plan->caching.step) print_cache(p, plan);
 }
 
+static void print_shares(printer *p, const leat__budget *b) {
+    const struct {
+        const char *name;
+        size_t bytes;
+    } share[] = {{"for batches", b->slots},         {"for the cache", b->cache},
+                 {"records of streams", b->window}, {"positions in JPEGs", b->positions},
+                 {"read ahead", b->read_ahead},     {"buffers of workers", b->scratch}};
+    const char *between = "          ";
+    for (size_t i = 0; i < LEAT_COUNT(share); i++) {
+        if (!share[i].bytes) continue;
+        print(p, "%s%.1f MB %s", between, (double)share[i].bytes / 1e6, share[i].name);
+        between = ", ";
+    }
+    print(p, "\n");
+}
+
 size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap) {
     printer p = {.text = text, .cap = text ? cap : 0};
     print(&p, "source    %s\n", plan->source->title);
@@ -354,7 +370,9 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
         print(&p, "mix       %s of neighbours in groups of %d, where they lie\n", plan->group_op[i].op.name,
               plan->group);
     print(&p, "memory    %d to %d batches, %.1f MB at most; the budget is %.1f MB\n", plan->n_slots_begin,
-          plan->n_slots, (double)plan->n_slots * (double)plan->slot_bytes / 1e6, (double)plan->budget / 1e6);
+          plan->n_slots, (double)plan->n_slots * (double)plan->slot_bytes / 1e6,
+          (double)plan->budget.whole / 1e6);
+    print_shares(&p, &plan->budget);
     print(&p, "work      %d threads, %d sample%s a task, %s kernels\n", n_threads, plan->grain,
           plan->grain > 1 ? "s" : "", leat__cpu_flags() & LEAT_CPU_AVX2 ? "AVX2" : "plain C");
     print(&p, "seed      %" PRIu64 ", bad samples: %s\n", plan->seed,

@@ -200,7 +200,7 @@ static void use_more_slots(leat_pipeline *pipeline) {
 /* Batches that the caller could hold beside those it holds now: slots that exist or that the budget still allows. */
 static int slots_left(const leat_pipeline *pipeline) {
     const leat__ring *ring = pipeline->ring;
-    const size_t allowed = LEAT_MIN(pipeline->plan.slots_budget / ring->slot_bytes, (size_t)LEAT_SLOTS_MAX);
+    const size_t allowed = LEAT_MIN(pipeline->plan.budget.slots / ring->slot_bytes, (size_t)LEAT_SLOTS_MAX);
     return LEAT_MAX(LEAT_MAX((int)allowed, ring->n_slots) - ring->n_leased, 0);
 }
 
@@ -248,7 +248,7 @@ static bool all_held(const leat_pipeline *pipeline) {
 static int add_held_slot(leat_pipeline *pipeline, uint64_t held_since, leat_error *err) {
     leat__ring *ring = pipeline->ring;
     if (ring->n_used == ring->n_slots &&
-        (size_t)(ring->n_slots + 1) <= pipeline->plan.slots_budget / ring->slot_bytes) {
+        (size_t)(ring->n_slots + 1) <= pipeline->plan.budget.slots / ring->slot_bytes) {
         leat__unlock(&ring->mutex);
         leat__ring_add(ring, NULL);
         leat__lock(&ring->mutex);
@@ -352,7 +352,7 @@ void leat__pipeline_cancel(leat_pipeline *pipeline) {
 /* -------------------------------------------------------------------------------------------- stats */
 
 void leat__pipeline_stats(leat_pipeline *pipeline, leat_stats *out) {
-    *out = (leat_stats){.n_threads = pipeline->n_workers, .memory_max_bytes = pipeline->plan.budget};
+    *out = (leat_stats){.n_threads = pipeline->n_workers, .memory_max_bytes = pipeline->plan.budget.whole};
     out->memory_bytes = leat__account_bytes(pipeline->account);
     if (pipeline->plan.cache) out->cache_bytes = leat__cache_bytes(pipeline->plan.cache);
     const bool locked = leat__pipeline_lock(pipeline);

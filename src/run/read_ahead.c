@@ -83,7 +83,7 @@ int leat__read_ahead_new(leat__read_ahead **out, leat_pipeline *pipeline, leat_e
     leat__read_ahead *a = leat__alloc(LEAT_MEM_WORKER, sizeof *a);
     if (!a) return leat__fail_memory(err, sizeof *a, "read-ahead");
     a->pipeline = pipeline;
-    a->cap = LEAT_MIN(pipeline->plan.budget / LEAT_READ_AHEAD_SHARE, LEAT_READ_AHEAD_BYTES_MAX);
+    a->cap = pipeline->plan.budget.read_ahead;
     leat__cond *const conds[] = {&a->room, &a->parked, &a->done};
     for (int i = 0; i < (int)LEAT_COUNT(conds); i++) {
         const int rc = leat__cond_init(conds[i], err);

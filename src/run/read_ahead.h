@@ -15,10 +15,6 @@
 typedef struct leat__read_ahead leat__read_ahead;
 typedef struct leat__read_ahead_cell leat__read_ahead_cell;
 
-/* The share of the budget that it may hold, and the most of all. */
-#define LEAT_READ_AHEAD_SHARE 8
-#define LEAT_READ_AHEAD_BYTES_MAX ((size_t)64 << 20)
-
 /* Not NULL if the plan wants it; no thread runs yet. */
 int leat__read_ahead_new(leat__read_ahead **out, struct leat_pipeline *pipeline, leat_error *err);
 void leat__read_ahead_free(leat__read_ahead **ahead);

@@ -28,7 +28,7 @@ static leat__slot *spare_slot(leat_pipeline *pipeline, leat_error *err) {
     leat__ring *ring = pipeline->ring;
     for (int i = ring->n_used; i < ring->n_slots; i++)
         if (ring->slot[i]->state == LEAT_SLOT_FREE) return ring->slot[i];
-    if ((size_t)(ring->n_slots + 1) > pipeline->plan.slots_budget / ring->slot_bytes) {
+    if ((size_t)(ring->n_slots + 1) > pipeline->plan.budget.slots / ring->slot_bytes) {
         leat__fail_memory(err, ring->slot_bytes, "one more batch within the budget");
         return NULL;
     }

@@ -141,6 +141,21 @@ static inline int64_t leat__output_length(const leat__output *out, int bucket, i
     return axis == out->height_axis ? out->bucket[bucket].height : out->bucket[bucket].width;
 }
 
+/* The most that is read ahead, whatever the budget. */
+#define LEAT_READ_AHEAD_BYTES_MAX ((size_t)64 << 20)
+
+/* The bytes that a pipeline may hold. All shares come from the whole and add up to it (plan.c). */
+typedef struct leat__budget {
+    size_t whole;
+    size_t slots;      /* batches, those that are added later too; a cache in memory takes from it     */
+    size_t cache;      /* what it took                                                                 */
+    size_t window;     /* of streams: records, and the input of their readers                          */
+    size_t positions;  /* in JPEG files                                                                */
+    size_t read_ahead; /* samples that were read before workers asked for them                         */
+    size_t scratch;    /* buffers of workers                                                           */
+    size_t picture;    /* of scratch, what one worker takes for a picture; larger pictures take turns  */
+} leat__budget;
+
 typedef struct leat__stream_plan leat__stream_plan; /* plan/stream_plan.h */
 
 typedef struct leat__plan {
@@ -167,7 +182,7 @@ typedef struct leat__plan {
     bool fuse;
     bool positions; /* of JPEG files are wanted */
     size_t slot_bytes;
-    size_t budget;
+    leat__budget budget;
     int n_slots; /* that there is memory for                               */
     int n_slots_begin;
     bool non_temporal; /* the ring does not stay in the last-level cache          */
@@ -182,7 +197,6 @@ typedef struct leat__plan {
     leat__cache *cache;              /* NULL: none, or not yet                                 */
     leat__jpeg_store *jpeg_store;    /* positions in JPEG files; NULL: none                    */
     leat__sets *sets;                /* data sets of the cache directory in use; NULL: none    */
-    size_t slots_budget;             /* for slots, those that are added later too              */
     leat__mutex *serial;             /* functions of the program that are not thread-safe; NULL: none */
     uint64_t contents;               /* of files that operations read, as a hash                */
     uint64_t fingerprint;            /* of the operations, without those that change nothing    */

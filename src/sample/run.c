@@ -285,7 +285,7 @@ uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const
     }
     leat__buf *made = &tools->made[step - tools->plan->step];
     /* A result between two steps is no part of a batch, so the planner has not compared it with the budget. */
-    if (bytes <= LEAT_MAX(tools->plan->budget, LEAT_LARGE_PICTURE) &&
+    if (bytes <= LEAT_MAX(tools->plan->budget.whole, LEAT_LARGE_PICTURE) &&
         leat__buf_reserve(made, LEAT_MAX(bytes, (size_t)1))) /* a ragged field may have no value at all */
         return made->data;
     leat__fail_memory(err, bytes, "a picture");

@@ -8,7 +8,7 @@
 #include "sample/draw.h"
 #include "sample/plan.h"
 
-/* Pictures that need more than this are processed one at a time, so that memory is bounded by one of them. */
+/* One picture may take so much even if the budget is small. */
 #define LEAT_LARGE_PICTURE ((size_t)64 << 20)
 
 struct leat__tools { /* of one worker; zeroed, then leat__tools_init                */

@@ -246,14 +246,16 @@ int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where
         const size_t noted = at->params ? at->params->n : 0;
         leat__trail *trail = step->trail ? &tools->trail[step->trail - 1] : NULL;
         const int moves = trail ? trail->n : 0;
-        const int rc = run_decoding_pass(tools, step, at, LEAT_LARGE_PICTURE, err);
+        const leat__budget *budget = &tools->plan->budget;
+        const size_t small = budget->picture ? budget->picture : LEAT_LARGE_PICTURE;
+        const int rc = run_decoding_pass(tools, step, at, small, err);
         if (rc >= 0 || !leat__decoder_wants_more(tools->decoder)) return rc;
         if (at->params) at->params->n = noted;
         if (trail) trail->n = moves;
         if (tools->large) leat__lock(tools->large);
-        const size_t most = tools->plan->budget ? LEAT_MAX(tools->plan->budget / 4, LEAT_LARGE_PICTURE) : 0;
+        const size_t most = budget->whole ? LEAT_MAX(budget->whole / 4, LEAT_LARGE_PICTURE) : 0;
         const int again = run_decoding_pass(tools, step, at, most, err);
-        leat__decoder_trim(tools->decoder, LEAT_LARGE_PICTURE);
+        leat__decoder_trim(tools->decoder, small);
         if (tools->large) leat__unlock(tools->large);
         return again;
     }

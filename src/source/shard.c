@@ -8,7 +8,7 @@
 #include "format/inflate.h"
 #include "format/tfrecord.h"
 
-enum { IN_BYTES = 1 << 18, LOOK_BYTES = 1 << 20, RESYNC_BYTES = 16 << 20 };
+enum { GROW_BYTES = 1 << 18, LOOK_BYTES = 1 << 20, RESYNC_BYTES = 16 << 20 };
 
 struct leat__shard_reader {
     const leat__shards *stream;
@@ -70,16 +70,16 @@ bool leat__block_copy(leat__block *to, const leat__block *from, size_t index) {
 
 /* -------------------------------------------------------------------------------------------- reader */
 
-leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, leat_error *err) {
+leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, size_t input, leat_error *err) {
     leat__shard_reader *r = leat__alloc(LEAT_MEM_WINDOW, sizeof *r);
     if (r) {
         r->stream = stream;
         r->in.kind = r->tail.kind = LEAT_MEM_WINDOW;
         r->file.fd = -1;
     }
-    if (!r || (!leat__shards_program(stream) && !leat__buf_reserve(&r->in, IN_BYTES))) {
+    if (!r || (!leat__shards_program(stream) && !leat__buf_reserve_exactly(&r->in, input))) {
         leat__shard_reader_free(&r);
-        leat__fail_memory(err, IN_BYTES, "a stream");
+        leat__fail_memory(err, input, "a stream");
     }
     return r;
 }
@@ -133,7 +133,7 @@ static int open_shard(leat__shard_reader *r, leat_error *err) {
 }
 
 static int refill_input(leat__shard_reader *r, leat_error *err) {
-    const size_t n = (size_t)LEAT_MIN((uint64_t)IN_BYTES, r->file.size - r->in_offset);
+    const size_t n = (size_t)LEAT_MIN((uint64_t)r->in.cap, r->file.size - r->in_offset);
     LEAT_TRY(leat__file_read_at(&r->file, r->in.data, n, r->in_offset, leat__shards_path(r->stream, r->shard),
                                 err));
     r->in.size = n;
@@ -152,9 +152,9 @@ static int more(leat__shard_reader *r, leat__block *block, leat_error *err) {
         return err->code;
     }
     /* A forged length must not reserve memory: the buffer grows as bytes arrive. */
-    if (out->cap - out->size < LEAT_MIN(out->cap / 16, (size_t)IN_BYTES) &&
-        !leat__buf_reserve(out, out->size + IN_BYTES))
-        return leat__fail_memory(err, out->size + IN_BYTES, "a record");
+    if (out->cap - out->size < LEAT_MIN(out->cap / 16, (size_t)GROW_BYTES) &&
+        !leat__buf_reserve(out, out->size + GROW_BYTES))
+        return leat__fail_memory(err, out->size + GROW_BYTES, "a record");
     const size_t room = out->cap - out->size;
     if (r->in_at == r->in.size && r->in_offset < r->file.size) LEAT_TRY(refill_input(r, err));
     const bool last = r->in_offset == r->file.size;

@@ -34,9 +34,11 @@ void leat__block_clear(leat__block *block);
  * records. */
 bool leat__block_copy(leat__block *to, const leat__block *from, size_t index);
 
+#define LEAT_SHARD_INPUT ((size_t)1 << 18) /* bytes of a compressed file that a reader holds, usually */
+
 typedef struct leat__shard_reader leat__shard_reader;
 /* The stream must outlive it. NULL without memory. */
-leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, leat_error *err);
+leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, size_t input, leat_error *err);
 void leat__shard_reader_free(leat__shard_reader **reader);
 /* The next block will hold the first records of this shard. */
 void leat__shard_begin(leat__shard_reader *reader, size_t shard);

@@ -89,7 +89,7 @@ static int next_block(leat__shards *s, leat_error *err) {
     for (;;) {
         if (s->last) s->shard++, s->begun = s->last = false;
         if (s->shard >= s->n_shards) return 1;
-        if (!s->reader) s->reader = leat__shard_reader_new(s, err);
+        if (!s->reader) s->reader = leat__shard_reader_new(s, LEAT_SHARD_INPUT, err);
         if (!s->reader) return LEAT_ERR_MEMORY;
         if (!s->begun) leat__shard_begin(s->reader, s->shard);
         s->begun = true;

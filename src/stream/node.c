@@ -4,6 +4,8 @@
 
 #include "stream/node.h"
 
+#define INPUT_MIN ((size_t)4096)
+
 /* Records that the window may be ahead of what is needed, at the most; bytes of a block. */
 enum { AHEAD_MAX = 65536, BLOCK_BYTES = 1 << 18, BLOCK_BYTES_MIN = 1 << 14 };
 
@@ -37,6 +39,9 @@ static void size_shards(leat__node *node, int n_readers) {
     if (filters_count(node)) readers = 1;
     node->n_readers = (int)LEAT_MAX(readers, (uint64_t)1);
     node->n_open = (int)LEAT_MAX((uint64_t)node->n_readers, node->cycle);
+    /* Blocks have what the input of the readers leaves. */
+    node->input_bytes = LEAT_CLAMP(node->bytes_max / 16 / (size_t)node->n_open, INPUT_MIN, LEAT_SHARD_INPUT);
+    node->bytes_max -= LEAT_MIN((size_t)node->n_open * node->input_bytes, node->bytes_max / 2);
     node->used_max = node->n_open > 1 ? node->bytes_max / 2 : node->bytes_max;
     node->ahead_max = node->n_open > 1 ? node->bytes_max / 2 / ((size_t)node->n_open - 1) : 0;
 }
@@ -47,7 +52,7 @@ static int make_shards(leat__node *node, leat_error *err) {
     LEAT_TRY(leat__blocks_prepare(node, node->n_open + LEAT_SPARE_BLOCKS + 4, err));
     for (int i = 0; i < node->n_open; i++) {
         leat__open_shard *shard = &node->shard[i];
-        shard->reader = leat__shard_reader_new(node->what->shards, err);
+        shard->reader = leat__shard_reader_new(node->what->shards, node->input_bytes, err);
         if (!shard->reader) return LEAT_ERR_MEMORY;
         if (node->what->n_filters && !(shard->tools = leat__tools_new(node->plan, err)))
             return LEAT_ERR_MEMORY;

@@ -150,13 +150,13 @@ struct leat__node {
     uint64_t at_run, floor;
     uint64_t iteration; /* the order's name for that run */
     bool began;
-    bool anew;        /* the next position begins another run             */
-    uint64_t awaited; /* the readers wake the scheduler at this record    */
-    size_t block_bytes;
-    size_t bytes_max;   /* of all blocks                                            */
-    size_t used_max;    /* of those in the window or with records that are kept     */
-    size_t ahead_max;   /* of one open shard, before they are emitted               */
-    size_t bytes, used; /* now                                                      */
+    bool anew;                       /* the next position begins another run             */
+    uint64_t awaited;                /* the readers wake the scheduler at this record    */
+    size_t block_bytes, input_bytes; /* of a block; of a reader's input */
+    size_t bytes_max;                /* of all blocks                                            */
+    size_t used_max;                 /* of those in the window or with records that are kept     */
+    size_t ahead_max;                /* of one open shard, before they are emitted               */
+    size_t bytes, used;              /* now                                                      */
     uint64_t bytes_read;
     leat_error broken; /* why nothing more can come */
 };

@@ -76,7 +76,7 @@ static int make(leat__stream *stream, leat__plan *plan, leat_error *err) {
     const leat__node_options options = {
         .stream = stream,
         .runs = stream->options.n_epochs,
-        .bytes_max = plan->budget / 4 / (size_t)leat__stream_plan_streams(plan),
+        .bytes_max = plan->budget.window / (size_t)leat__stream_plan_streams(plan),
         .n_readers = stream->options.n_readers,
         .batch = (uint64_t)plan->batch,
     };

@@ -83,7 +83,7 @@ int leat__tool_checkpoints(const leat__source *source, bool records, const leat_
     LEAT_TRY(leat__cache_limit(open->cache_dir, &cache_bytes_max, err));
     const leat__jpeg_store_options how = {/* as much as a pipeline with its usual budget can load */
                                           .bytes_max =
-                                              (size_t)(leat__memory_available() / 4 / LEAT_JPEG_STORE_SHARE),
+                                              (size_t)(leat__memory_available() / 4 / LEAT_JPEG_STORE_PART),
                                           .n_files = source->n_samples,
                                           .home = source->home,
                                           .open = &options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat-test: timeout=120 */
 /* A running pipeline: what batches hold, bad samples under each policy, leases, cancelling, closing. */
+#include "run/pipeline.h"
 #include "unit/testing.h"
 
 #include <pthread.h>
@@ -346,6 +347,27 @@ static void pool_free(void *user, void *memory, size_t bytes) {
     free(memory);
 }
 
+/* All shares of the budget come from it and add up to it, whatever the plan has. */
+static void test_shares_of_the_budget(void **state) {
+    (void)state;
+    static const char *const texts[] = {"synth 64 16 16 | batch 4", "synth 64 16 16 | cache | batch 4",
+                                        "synth 64 16 16 | cache max=1MiB | batch 4 | prefetch 3",
+                                        "synth 64 16 16 | batch 4 | options read_ahead=off"};
+    for (size_t i = 0; i < LEAT_COUNT(texts); i++) {
+        for (size_t whole = (size_t)1 << 20; whole <= (size_t)1 << 34; whole *= 4) {
+            const leat_config config = {.memory_max_bytes = whole, .n_threads = 2};
+            leat_pipeline *pipeline = open_spec(spec_of("%s", texts[i]), &config);
+            const leat__budget *b = &pipeline->plan.budget;
+            assert_int_equal(b->whole, whole);
+            assert_int_equal(b->slots + b->cache + b->window + b->positions + b->read_ahead + b->scratch,
+                             whole);
+            assert_true((size_t)pipeline->plan.n_slots * pipeline->plan.slot_bytes <= b->slots);
+            assert_true(b->read_ahead <= LEAT_READ_AHEAD_BYTES_MAX && b->picture <= LEAT_LARGE_PICTURE);
+            leat_pipeline_close(&pipeline);
+        }
+    }
+}
+
 static void read_to_end(leat_pipeline *pipeline) {
     leat_batch batch;
     while (leat_pipeline_next(pipeline, &batch, NULL) == 0) leat_batch_release(&batch);
@@ -509,6 +531,7 @@ int main(void) {
         cmocka_unit_test(test_leases_outlive),
         cmocka_unit_test(test_all_held),
         cmocka_unit_test(test_waiting_stops),
+        cmocka_unit_test(test_shares_of_the_budget),
         cmocka_unit_test(test_memory_is_its_own),
         cmocka_unit_test(test_memory_of_the_caller),
         cmocka_unit_test(test_cancel),
