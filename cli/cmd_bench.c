@@ -83,7 +83,7 @@ static int take_one(bench *b, uint64_t *samples) {
     return cli_interrupted() ? CLI_INTERRUPTED : CLI_OK;
 }
 
-/* Batches that were finished while nobody measured: they would come for nothing. */
+/* Batches finished before the clock started would inflate the rate: drop them. */
 static int drain(bench *b) {
     leat_stats stats;
     leat_pipeline_stats(b->on.pipeline, &stats);

@@ -65,7 +65,7 @@ const cli_verb cli_index = {
     .about =
         "An index lets a run begin at once: of a folder it holds the names and sizes of the images, of a "
         "TFRecord file where each record begins. leat makes one when it is missing or when the data has "
-        "changed; this makes it anew, ahead of time, or beside the data, where everyone who reads the data "
+        "changed; this makes it anew, ahead of time, or beside the data, where every reader of the data "
         "finds it.\n\nWith --positions every JPEG is gone through as well, and where its rows begin in the "
         "bit stream is kept. Crops that are drawn before decoding begin there, and take less time. Without "
         "it a run notes what it reads, and only its later epochs and later runs are faster.",

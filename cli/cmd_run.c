@@ -42,7 +42,7 @@ static int load_state(running *r) {
     return -1;
 }
 
-/* Beside its place, synced, renamed: whoever looks sees the old state or the new one. An empty text only
+/* Beside its place, synced, renamed: a reader of the file sees the old state or the new one. An empty text only
  * tries. */
 static int write_state(const char *path, const char *text, size_t n) {
     char part[4096];

@@ -49,7 +49,7 @@ void cli_progress_update(cli_progress *p, uint64_t done, uint64_t total) {
     const double now = cli_now();
     p->done = done;
     if (total) p->total = total;
-    /* A bar ten times a second; where nobody watches, a line every ten seconds. */
+    /* A bar ten times a second on a terminal; elsewhere a line every ten seconds. */
     if (p->quiet || now - p->last < (p->terminal ? 0.1 : 10)) return;
     p->last = now;
     const double rate = now > p->began ? (double)done / (now - p->began) : 0;

@@ -48,6 +48,7 @@ ROOMS = {
     "tools": {"base", "sample", "plan", "stream", "run"} | MIDDLE,
     "leat.c": {"base", "plan", "run", "tools"},
 }
+DOORS = {"stream": "stream/stream.h"}  # rooms of which others see one header only
 FILES_MAX = 30  # in one folder of src
 
 
@@ -171,6 +172,8 @@ def check_includes(name: str, code: str) -> None:
                 problem("include", name, f"{room} is not a room", line)
             elif target not in ROOMS or not (ROOT / "src" / path).exists():
                 problem("include", name, f'"{path}" is not written as "room/file.h"', line)
+            elif target != room and target in DOORS and path != DOORS[target]:
+                problem("include", name, f"other rooms see {DOORS[target]} only", line)
             elif target != room and target not in ROOMS[room]:
                 problem("include", name, f"{room} may not include {target}/", line)
         elif parts[0] == "cli":

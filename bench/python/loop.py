@@ -7,7 +7,7 @@
 The loop and the command run in turns, each for a short while after a warm-up, with the same number of threads; each
 turn is compared with the one beside it, and the median of the ratios is printed, because the machine is never equally
 fast for long. Where other programs disturb even that, the processor time of the looping thread tells more: the waiting
-for a batch costs some, whoever waits, and Python the rest. Lines of a Markdown table."""
+for a batch costs some, on either side, and Python the rest. Lines of a Markdown table."""
 import argparse
 import json
 import os

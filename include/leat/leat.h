@@ -252,7 +252,7 @@ typedef struct leat_source_callbacks {
     uint64_t reserved[8]; /* must be 0                                                       */
 } leat_source_callbacks;
 
-/* Records that the program reads itself, one after the other, when nobody knows how many there are. Several readers are open
+/* Records that the program reads itself, one after the other, when their number is not known. Several readers are open
  * at once, of several shards, and of the same one where an epoch ends and the next begins; each is used by one thread at a
  * time. Everything here but what `user` points to is copied by leat_spec_stream. */
 typedef struct leat_stream_callbacks {
@@ -391,7 +391,7 @@ LEAT_API const char *leat_batch_params(const leat_batch *batch, int i);
 /* Where a sample comes from, by its number: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711"; snprintf's return
  * value. Any thread. */
 LEAT_API size_t leat_pipeline_name(const leat_pipeline *pipeline, uint64_t sample, char *text, size_t cap);
-/* Number of batches in one epoch, or -1 if unknown (streams, before they were read once; those in buckets) or endless. */
+/* Number of batches in one epoch, or -1 if unknown (streams, before they were read once) or endless. */
 LEAT_API int64_t leat_pipeline_length(const leat_pipeline *pipeline);
 /* Number of samples in one epoch, on all ranks together; -1 as above. */
 LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *pipeline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch and Tensor. A Tensor shows one field of a batch to others, by the buffer protocol and by DLPack; whoever took it
+/* Batch and Tensor. A Tensor shows one field of a batch to others, by the buffer protocol and by DLPack; the object that took it
  * holds the lease, and the slot goes back with the last of them. */
 #include "binding.h"
 
@@ -491,7 +491,7 @@ static PyType_Slot batch_slots[] = {
     {Py_tp_dealloc, batch_dealloc},
     {Py_tp_methods, batch_methods},
     {Py_tp_getset, batch_getset},
-    {Py_tp_doc, "What leat hands over: the memory stays as long as somebody holds it."},
+    {Py_tp_doc, "What leat hands over: the memory stays as long as it is referenced."},
     {0, NULL},
 };
 PyType_Spec batch_spec = {.name = "leat._leat.Batch",

@@ -225,7 +225,7 @@ static void leave(Pipeline *self, PyThreadState *thread) {
     PyEval_RestoreThread(thread);
 }
 
-/* Waits for the next batch: 1 and its lease, 0 when all epochs are over, -1 and an exception. Who keeps nearly all
+/* Waits for the next batch: 1 and its lease, 0 when all epochs are over, -1 and an exception. A program that keeps nearly all
  * batches that memory allows gets copies, so that the engine always has slots to fill. */
 static int take(Pipeline *self, lease **held) {
     enum { LEFT_MIN = 2 };

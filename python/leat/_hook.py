@@ -19,7 +19,7 @@ from ._errors import UnsupportedError
 
 def _hook_keras(module: ModuleType) -> None:
     """Keras 3: get_data_adapter chooses by type. EpochIterator.reset is where a batch that was read to build the model
-    is given up, and where an adapter learns who reads it; Keras tells that in no other way."""
+    is given up, and where an adapter learns which loop reads it; Keras tells that in no other way."""
     adapters: Any = getattr(module, "data_adapters", None)
     iterator: Any = getattr(module, "EpochIterator", None)
     choose, reset = getattr(adapters, "get_data_adapter", None), getattr(iterator, "reset", None)

@@ -2,7 +2,7 @@
 """JAX: a leat dataset as an iterable of batches of jax.Arrays. See docs/python.md.
 
 On the CPU arrays lie on leat's memory: fields begin at multiples of 256 bytes, and XLA asks for 64. JAX never writes to
-an array, and nobody else writes to the memory of a batch that is held. `device_put` does it and not `from_dlpack`:
+an array, and no other code writes to the memory of a batch that is held. `device_put` does it and not `from_dlpack`:
 arrays of the latter are bound to the first device of the CPU, so that they cannot meet parameters that are elsewhere,
 and int64 becomes int32 in two steps.
 """

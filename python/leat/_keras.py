@@ -92,7 +92,7 @@ class Stream:
             return adapter.complete(batch)
 
     def drop(self) -> None:
-        """Gives the pipeline back; whoever still asks sees the end."""
+        """Gives the pipeline back; a reader that still asks sees the end."""
         self._reading = None
         self._adapter.leave(self)
 
@@ -120,7 +120,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         self._taken = 0  # steps of the stream in the epochs before, if there are steps
         self._done = 0  # steps of the next epoch that an earlier process has done
         self._inside = False
-        # Whoever reads has the stream, and its pipeline goes back when the reader goes.
+        # The reader owns the stream; its pipeline is given back when the reader is gone.
         self._stream: Callable[[], Stream | None] = _nobody
         self._marks: list[tuple[int, Cursor]] = []  # its passes
         self._reader: Callable[[], Any] = _nobody  # the EpochIterator

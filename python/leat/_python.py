@@ -55,7 +55,7 @@ class Process:
         send(ours.fileno(), begin)
 
     def ask(self, request: tuple[str, int] | None, source: PythonSource) -> tuple[Any, ...]:
-        """Its answer. EOFError if it has died; StoppedError if nobody wants to know any more."""
+        """Its answer. EOFError if it has died; StoppedError if the pipeline was closed meanwhile."""
         fd = self.socket.fileno()
         if fd < 0:
             raise StoppedError("the worker processes were stopped")
@@ -153,7 +153,7 @@ class PythonSource:
         raise cause
 
     def take(self) -> Process:
-        """A process that nobody works with, or a new one."""
+        """An idle process, or a new one."""
         with self.lock:
             if self.closed:
                 raise StoppedError("the worker processes were stopped")

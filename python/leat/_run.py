@@ -376,7 +376,7 @@ class Iterator:
         self.epoch, self.step = epoch, step
         feed.at = None
         if step + 1 == self._length and stop is not None and epoch + 1 == stop:
-            self._finish()  # nobody has to wait for the first batch of the next epoch to know
+            self._finish()  # known without waiting for the first batch of the next epoch
         elif self._array is not None:
             self._quick = feed.pipeline.next_arrays
         return raw

@@ -34,7 +34,7 @@ def _convert(tensor: Any, offsets: Any) -> Any:
 
 
 def _common_seed(dataset: Dataset) -> int:
-    """Without a seed of the user's each rank has drawn one; all take that of whoever asks first.
+    """Without a seed of the user's each rank has drawn one; all take that of the first rank that asks.
 
     By the store that the process group was made with and not by a broadcast: ranks need not call at the same time, and
     a rank that asks for a length alone does not wait for others.
@@ -129,7 +129,7 @@ class TorchDataset(data.IterableDataset):  # type: ignore[misc]
 
     def state_dict(self, epoch: int | None = None, step: int = 0) -> dict[str, str]:
         """The place after the batch that was handed over last; or after `step` batches of `epoch`, which is right
-        where somebody takes batches ahead of the model. The same on all ranks.
+        where a loader takes batches ahead of the model. The same on all ranks.
 
             torch.save({"model": model.state_dict(), "data": dataset.state_dict(epoch, step)}, path)
         """

@@ -32,7 +32,7 @@ typedef enum leat__lock_rank {
 } leat__lock_rank;
 
 #ifdef LEAT_CHECK_LOCKS
-/* This thread is about to take a lock; has given it back. */
+/* This thread is about to take a lock; to give it back. */
 void leat__lock_taken(leat__lock_rank rank);
 void leat__lock_given(leat__lock_rank rank);
 /* It is about to read, parse, decode, allocate or call a function of the program. */

@@ -21,8 +21,8 @@ static inline void leat__lock(leat__mutex *mutex) {
     pthread_mutex_lock(&mutex->mutex);
 }
 static inline void leat__unlock(leat__mutex *mutex) {
+    leat__lock_given(mutex->rank); /* before: another thread may free the mutex as soon as it can be had */
     pthread_mutex_unlock(&mutex->mutex);
-    leat__lock_given(mutex->rank);
 }
 int leat__mutex_init(leat__mutex *mutex, leat__lock_rank rank, leat_error *err);
 void leat__mutex_destroy(leat__mutex *mutex);

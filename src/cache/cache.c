@@ -65,7 +65,7 @@ leat__cache_chunk *leat__cache_chunk_of(leat__cache *cache, uint64_t sample, boo
     leat__cache_chunk *fresh = leat__alloc(LEAT_MEM_INDEX, sizeof *fresh);
     if (!fresh) return NULL;
     if (atomic_compare_exchange_strong(&cache->chunk[number], &chunk, fresh)) return fresh;
-    leat__free(fresh); /* somebody else was faster */
+    leat__free(fresh); /* another worker was faster */
     return chunk;
 }
 
@@ -104,7 +104,7 @@ static bool take(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, ui
     atomic_uint_least64_t *slot = &chunk->place[sample % LEAT_CACHE_CHUNK];
     uint64_t place = atomic_load_explicit(slot, memory_order_acquire);
     if (place == LEAT_CACHE_BUSY && hand->piece) {
-        /* It was made before and nobody has written it yet, perhaps we ourselves: now is the time. */
+        /* Cached in memory, not yet on disk: write it now. */
         leat__disk_flush(cache, hand->piece);
         place = atomic_load_explicit(slot, memory_order_acquire);
     }
@@ -146,7 +146,7 @@ void leat__cache_put(leat__cache *cache, leat__cache_hand *hand, uint64_t sample
         if (value->dtype != plan->field[i].dtype || value->ndim != plan->field[i].ndim) return;
         memcpy(part[i].shape, value->shape, (size_t)value->ndim * sizeof value->shape[0]);
     }
-    /* What is not as the plan says is not kept: whoever uses it will say what is wrong. */
+    /* What is not as the plan says is not kept: the step that uses it reports the error. */
     if (!leat__bundle_lay_out(plan->field, plan->n_fields, part, &bytes) || bytes >= LEAT_CACHE_CHECKED)
         return;
     for (int i = 0; i < plan->n_fields; i++)

@@ -4,11 +4,11 @@
  *     steps before the point -> values --(put)--> [ table: sample -> place ] --(take)--> steps behind it
  *
  * Workers fill it while they work, whenever they have made a sample that is not in it, and take what is there instead of
- * making it. What is kept is a function of the sample alone, so whether it is there, and who put it there, shows in no
+ * making it. What is kept is a function of the sample alone, so whether it is there, and which worker put it there, shows in no
  * batch. Nothing is ever thrown out: epochs visit every sample once, and in such a round whatever is evicted is what is
  * needed next. What does not fit is made anew each time.
  *
- * The table has a word for each sample, 0 = not there, BUSY = somebody is about to put it there, else its place. It is
+ * The table has a word for each sample, 0 = not there, BUSY = a worker is about to put it there, else its place. It is
  * published with release and read with acquire, so readers take no lock. Places are addresses (cache_memory.c) or
  * segments and offsets (cache_disk.c reads, cache_write.c writes). */
 #ifndef LEAT_CACHE_CACHE_H
@@ -67,15 +67,15 @@ typedef struct leat__cache_options {
 /* On disk: looks what is there. Nothing is made or allocated before the first put, and a directory that cannot be used is
  * no error: it is said in the plan and, when it matters, by the log. */
 int leat__cache_open(leat__cache **out, const leat__cache_options *options, leat_error *err);
-/* Completes what is being written. Nobody uses it any more. */
+/* Completes what is being written. No worker uses the cache any more. */
 void leat__cache_close(leat__cache **cache);
 /* The sample's values, by the numbers of the plan's values; false if it is not there. They live until the hand's next take.
  * into: NULL, or for each field NULL or where its values may be put if they do not lie in memory. */
 bool leat__cache_take(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, uint8_t *const *into,
                       leat__value *values);
-/* Whether it is there, or somebody has just made it. A look only: it may be gone when it is taken. */
+/* Whether it is there, or a worker has just made it. A look only: it may be gone when it is taken. */
 bool leat__cache_holds(leat__cache *cache, uint64_t sample);
-/* Keeps the values of a sample if there is room and nobody else does. */
+/* Keeps the values of a sample if there is room and no other worker does. */
 void leat__cache_put(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, const leat__value *values);
 void leat__cache_hand_free(leat__cache_hand *hand);
 uint64_t leat__cache_bytes(leat__cache *cache);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cache on disk: finding what is there, and reading it. Anyone can have written these files, so whatever does not check
+/* A cache on disk: finding what is there, and reading it. Any program can have written these files, so whatever does not check
  * out in every respect is not there, and its sample is made anew. */
 #include "cache/cache_disk.h"
 

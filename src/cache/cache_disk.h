@@ -25,7 +25,7 @@ typedef struct leat__disk_segment {
     leat__file writer;
     uint64_t end; /* of what is taken */
     int pending;  /* writes under way */
-    bool full;    /* nobody takes more of it */
+    bool full;    /* no further entry fits */
     leat__buf table;
 } leat__disk_segment;
 
@@ -74,7 +74,7 @@ int leat__disk_walk(const leat__file *file, const char *path, const uint8_t key[
 void leat__disk_publish(leat__cache *cache, int index, const uint8_t *table, uint64_t n);
 
 /* cache_write.c */
-/* Completes what killed processes have left, if nobody else is at work. When the cache is opened. */
+/* Recovers segments left by killed processes, unless another process writes. When the cache is opened. */
 void leat__disk_recover(leat__cache *cache);
 void leat__disk_finish(leat__cache *cache);
 

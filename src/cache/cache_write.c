@@ -142,7 +142,7 @@ void leat__disk_recover(leat__cache *cache) {
     int n = 0;
     for (size_t i = 0; i < disk->orphans.size / sizeof *number; i++) n += recover_one(cache, number[i]);
     if (n) leat__disk_look(cache, &ignored);
-    leat__journal_close(&disk->lock); /* others may write; whoever puts something first takes it again */
+    leat__journal_close(&disk->lock); /* other processes may write; the first put takes the lock again */
     disk->locked = false;
 }
 

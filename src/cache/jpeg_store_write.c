@@ -4,7 +4,7 @@
  *     workers -> list of entries -> [ mutex: gather copies blocks into the piece ] -> write, without any lock -> file
  *
  * The thread touches the table only while it holds the mutex of the writer and the table has not let go of it. It reads from
- * and writes to the disk only while it holds no lock. So closing needs the mutex for a moment only, and after `positions` was set
+ * and writes to the disk only while it holds no lock. So closing needs the mutex for a moment only, and after `store` was set
  * to NULL everything that the thread still uses is its own.
  *
  * Nothing is synced: each entry has its checksum and each block its seal, so what a power failure spoils is not used. A

@@ -52,7 +52,7 @@ struct leat_pipeline {
     leat__worker *worker;
     leat__worker *single; /* of the caller of leat_pipeline_sample, NULL before  */
     bool stop;
-    bool pause;              /* no new tasks: somebody moves the cursor           */
+    bool pause;              /* no new tasks: the cursor is being moved           */
     int n_busy;              /* tasks being worked on                             */
     uint64_t n_epochs;       /* LEAT_ENDLESS if so                                */
     leat__cursor cursor;     /* of the next batch to open                         */

@@ -308,7 +308,7 @@ static bool help(leat__read_ahead *a, helper *me) {
     const leat__source *source = pipeline->plan.source;
     leat__account_use(pipeline->account);
     leat__value values[LEAT_FIELDS_MAX];
-    leat_error ignored; /* whoever needs the sample will meet the error again, and tell */
+    leat_error ignored; /* the worker that needs the sample reads it again and reports the error */
     uint64_t sample;
     if (pipeline->pause) return false;
     leat__read_ahead_cell *cell = claim(a, &sample);

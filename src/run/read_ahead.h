@@ -18,7 +18,7 @@ typedef struct leat__read_ahead_cell leat__read_ahead_cell;
 /* Not NULL if the plan wants it; no thread runs yet. */
 int leat__read_ahead_new(leat__read_ahead **out, struct leat_pipeline *pipeline, leat_error *err);
 void leat__read_ahead_free(leat__read_ahead **ahead);
-/* Forgets everything: the next sample to read is the next to come. Nobody reads. */
+/* Forgets everything: the next sample to read is the next to come. No reader thread reads meanwhile. */
 void leat__read_ahead_clear(leat__read_ahead *ahead);
 void leat__read_ahead_wake(leat__read_ahead *ahead);
 /* Whether every thread has adopted the high-water mark of buffers. */

@@ -217,7 +217,7 @@ void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
         .sample = err->sample, .epoch = slot->begin.epoch, .stage = err->stage, .code = err->code};
     int at = slot->n_bad < LEAT_SLOT_BAD_MAX ? slot->n_bad : -1;
     slot->n_bad++;
-    /* When there are too many, those of the lowest places stay, whoever came first. */
+    /* When there are too many, those of the lowest places stay, in whichever order they came. */
     for (int i = 0; at < 0 && i < LEAT_SLOT_BAD_MAX; i++) {
         int highest = i;
         for (int k = i + 1; k < LEAT_SLOT_BAD_MAX; k++)

@@ -49,7 +49,7 @@ typedef struct leat__slot {
     uint8_t *memory;
     uint64_t *sample;     /* (batch)                               */
     uint64_t *position;   /* (batch) in the epoch                  */
-    leat__params *params; /* (batch), only when somebody asks      */
+    leat__params *params; /* (batch), only if the config asks      */
     char *params_text;
     leat__records
         *records; /* (ring->n_records + n_others) streams only: what the samples are made of, while filling */

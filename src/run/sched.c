@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scheduler: who does what, when. The life of a sample:
+/* The scheduler: which worker does what, and when. The life of a sample:
  *
  *   1. A worker without work finds no place left to deal out, takes a free slot and opens it: the order maps the next
  *      positions to samples, so what belongs where is fixed before any work starts.
@@ -402,7 +402,7 @@ bool leat__sched_step(leat_pipeline *pipeline, leat__worker *worker) {
     leat__task task;
     if (!next_task(pipeline, &task)) return false;
     pipeline->n_busy++;
-    if (pipeline->dealing) pthread_cond_signal(&ring->work); /* there is more for somebody else */
+    if (pipeline->dealing) pthread_cond_signal(&ring->work); /* there is more for another worker */
     adopt(pipeline, worker);
     leat__unlock(&ring->mutex);
     leat__sched_run_task(pipeline, worker, &task);
@@ -435,7 +435,7 @@ static void *worker_main(void *argument) {
         if (leat__sched_step(pipeline, worker)) continue;
         if (pipeline->stop) break;
         if (adopt(pipeline, worker)) continue;
-        /* A stream may have turned out to end here: nobody else would tell the consumer. */
+        /* A stream may have ended here: the consumer waits, and no batch will wake it. */
         if (pipeline->stream && pipeline->due == pipeline->opened) pthread_cond_signal(&ring->progress);
         const uint64_t began = leat__now_ns();
         leat__cond_wait(&ring->work, &ring->mutex);

@@ -59,7 +59,7 @@ static tally *tally_of(summary *s, const char *name, size_t n, leat__feature_kin
         if (all[i].hash == hash) return &all[i];
     if (count > TALLIES_MAX) return &all[TALLIES_MAX];
     tally fresh = {.hash = hash, .kind = kind, .count_min = INT64_MAX};
-    if (count == TALLIES_MAX) { /* somebody made up a key for every record */
+    if (count == TALLIES_MAX) { /* every record has keys of its own */
         fresh = (tally){.count_min = INT64_MAX, .hash = ~(uint64_t)0};
         snprintf(fresh.name, sizeof fresh.name, "keys after the first %d", TALLIES_MAX);
     } else {

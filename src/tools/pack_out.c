@@ -199,7 +199,7 @@ int leat__pack_out_finish(leat__packing *self, uint64_t number, leat_error *err)
     open.n_threads = 1;
     open.progress = NULL;
     open.beside = open.refresh = true;
-    open.now_ns = INT64_MAX; /* nobody will change it any more */
+    open.now_ns = INT64_MAX; /* the files do not change any more */
     const char *const pattern = path;
     leat__source *records;
     /* Only to leave an index; without one the first reader makes it. */

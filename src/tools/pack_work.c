@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The work of packing. A chunk is a run of consecutive positions of one shard, about a megabyte of records.
- * Workers take the next chunk, make its bytes in a slot of a small ring, and whoever finds that the oldest
+ * Workers take the next chunk, make its bytes in a slot of a small ring, and the worker that finds that the oldest
  * chunk is ready writes it:
  *
  *     written                 taken
@@ -9,7 +9,7 @@
  *
  * So the records of a shard follow one another in their fixed order, all threads work even on a single shard,
  * few shards are open at a time, and memory is bounded by the ring. A finished shard is synced and renamed by
- * the one who wrote its last chunk while the others go on.
+ * the worker that wrote its last chunk while the others go on.
  *
  * The first chunk that fails, in the order of the pack and not of time, decides what is reported: chunks
  * before it are completed, those after it are given up. */

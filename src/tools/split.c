@@ -113,7 +113,7 @@ static void find_fields(work *w) {
     }
 }
 
-/* The operation split was written by nobody: its column says nothing. */
+/* The tool added the operation split: its column says nothing to the user. */
 static int without_column(int rc, leat_error *err) {
     if (rc == 0 || !err || err->column == 0) return rc;
     const char *colon = strstr(err->message, ": ");
@@ -272,7 +272,7 @@ static bool add_cell(leat__buf *row, const char *text) {
     return fits && add(row, "\"");
 }
 
-/* Labels are numbers: names would be numbered anew by whoever reads one part only. */
+/* Labels are numbers: a program that reads one part only would number names anew. */
 static bool add_row(work *w, leat__buf *row, uint64_t position) {
     const leat__source *source = w->plan.source;
     char path[2 * PATH_MAX], label[32];

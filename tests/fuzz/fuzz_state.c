@@ -135,8 +135,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         uint64_t first = 0, second = 0;
         const int rc = take(pipeline, 2, &first);
         if (rc >= 0) {
-            require(leat_pipeline_restore(pipeline, again, &err) == 0);
-            require(take(pipeline, 2, &second) == rc && first == second);
+            const int back = leat_pipeline_restore(pipeline, again, &err);
+            /* A stream may have been read to its end meanwhile, which shows that the state has lied. */
+            require(back == 0 || (back == LEAT_ERR_STATE && strstr(texts[data[0] & 7], "tfrecord")));
+            require(back != 0 || (take(pipeline, 2, &second) == rc && first == second));
         }
     }
     leat_pipeline_close(&pipeline);
