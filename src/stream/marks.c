@@ -246,10 +246,9 @@ bool leat__mark_parse(leat__stream *stream, const char *text, const char *end, u
     *out = (leat__mark){0};
     leat__lock(&stream->mutex);
     doubt(stream->root, true);
-    /* Without a mark the stream is read from its beginning. */
-    const bool good = text == end ? position == 0
-                                  : read_node(&p, plan, &(place){0}) && p.behind == *end &&
-                                        position <= leat__order_length(&plan->order);
+    /* Without a mark the stream is read from its beginning up to the position. */
+    const bool good = (text == end || (read_node(&p, plan, &(place){0}) && p.behind == *end)) &&
+                      position <= leat__order_length(&plan->order);
     doubt(stream->root, false);
     leat__unlock(&stream->mutex);
     return good;

@@ -187,6 +187,7 @@ void leat__node_reset(leat__node *node, uint64_t epoch, uint64_t position, const
     node->began = mark->set;
     node->anew = false;
     node->broken = (leat_error){0};
+    node->seen = 0; /* it may have been counted from a mark that lies */
     if (node->told) node->length = LEAT_ENDLESS;
     node->told = leat__node_length_known(node) ? 0 : mark->records;
     if (node->told) node->length = node->told;
@@ -215,8 +216,11 @@ void leat__node_end_run(leat__node *node) {
                    "no sample is left: %s, and take, skip and shard leave none of them", source->title);
     else if (node->next_record == 0)
         leat__fail(&node->broken, LEAT_ERR_NOT_FOUND, "%s holds no record", source->title);
-    else if (!leat__node_length_known(node)) node->length = node->next_record;
-    else if (node->told && node->told != node->next_record)
+    else if (!leat__node_length_known(node)) {
+        node->length = node->next_record;
+        /* Counted from a mark, which may lie: a run from the first record has to confirm it. */
+        if (node->run == 0 && node->from.node[node->entry].first > 0) node->told = node->length;
+    } else if (node->told && node->told != node->next_record)
         leat__fail(&node->broken, LEAT_ERR_STATE,
                    "the state is damaged: it says that %s has %" PRIu64 " records, and it has %" PRIu64,
                    source->title, node->told, node->next_record);
