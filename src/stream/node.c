@@ -202,6 +202,8 @@ void leat__node_reset(leat__node *node, uint64_t epoch, uint64_t position, const
 void leat__node_end_run(leat__node *node) {
     const leat__source *source = node->plan->source;
     const bool is_part = node != node->stream->root;
+    /* What was counted from a mark is doubtful, since a state may lie: a run from the first record confirms it. */
+    const bool certain = node->run > 0 || node->from.node[node->entry].first == 0;
     node->run_ended = true;
     if (node->next_record == 0 && node->n_parts && is_part) {
         node->length = 0; /* a part may be empty if another part is not */
@@ -218,8 +220,7 @@ void leat__node_end_run(leat__node *node) {
         leat__fail(&node->broken, LEAT_ERR_NOT_FOUND, "%s holds no record", source->title);
     else if (!leat__node_length_known(node)) {
         node->length = node->next_record;
-        /* Counted from a mark, which may lie: a run from the first record has to confirm it. */
-        if (node->run == 0 && node->from.node[node->entry].first > 0) node->told = node->length;
+        if (!certain) node->told = node->length;
     } else if (node->told && node->told != node->next_record)
         leat__fail(&node->broken, LEAT_ERR_STATE,
                    "the state is damaged: it says that %s has %" PRIu64 " records, and it has %" PRIu64,
@@ -229,7 +230,7 @@ void leat__node_end_run(leat__node *node) {
                    "%s: it had %" PRIu64 " records before and has %" PRIu64
                    " now: files changed while they were read",
                    source->title, node->length, node->next_record);
-    else node->told = 0;
+    else if (certain) node->told = 0;
 }
 
 /* -------------------------------------------------------------------------------------------- look */
