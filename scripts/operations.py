@@ -110,6 +110,11 @@ def families() -> list[str]:
     return re.findall(r"FAMILY\((\w+)\)", (FOLDER / "ops.c").read_text())
 
 
+def file_of(family: str) -> Path:
+    """In src/ops, or in one of its folders."""
+    return next(FOLDER.rglob(f"ops_{family}.c"), FOLDER / f"ops_{family}.c")
+
+
 def rows(text: str) -> dict[str, int]:
     """The operations of a file: name and line of each row of its table."""
     return {found[1]: text.count("\n", 0, found.start(1)) + 1
@@ -119,7 +124,7 @@ def rows(text: str) -> dict[str, int]:
 def places() -> dict[str, tuple[str, int]]:
     found = {}
     for family in families():
-        path = FOLDER / f"ops_{family}.c"
+        path = file_of(family)
         for name, line in rows(path.read_text()).items():
             found[name] = (path.relative_to(ROOT).as_posix(), line)
     return found
@@ -134,15 +139,16 @@ def first_sentence(text: str) -> str:
 def map_of_files() -> str:
     lines = [MAP_BEGIN, "| file | what | operations |\n", "|---|---|---|\n"]
     for family in families():
-        text = (FOLDER / f"ops_{family}.c").read_text()
+        path = file_of(family)
+        text = path.read_text()
         names = " ".join(f"`{name}`" for name in rows(text))
-        lines.append(f"| `ops_{family}.c` | {cell(first_sentence(text))} | {names} |\n")
+        lines.append(f"| `{path.relative_to(FOLDER).as_posix()}` | {cell(first_sentence(text))} | {names} |\n")
     return "".join([*lines, MAP_END])
 
 
 def wrong_families() -> list[str]:
     """A table that ops.c does not list is not there for the program, and the linker does not mind."""
-    tables = {name: path for path in sorted(FOLDER.glob("*.c"))
+    tables = {name: path for path in sorted(FOLDER.rglob("*.c"))
               for name in re.findall(r"^const leat__op leat__ops_(\w+)\[\]", path.read_text(), re.M)}
     wrong = [f"{path.relative_to(ROOT)}: the table leat__ops_{name} is not in the list of src/ops/ops.c"
              for name, path in tables.items() if name not in families()]
