@@ -2,25 +2,23 @@
 """Dataset: what to read and what to do with it, as a value. Each method gives a new dataset; iterating opens it."""
 from __future__ import annotations
 
-import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
 
 from ._arrays import NUMPY_NAMES
 from ._bind import bind, near, split_words
 from ._errors import ArgumentError, Error, StateError
 from ._leat import Pipeline
-from ._ops import OPS, Operations
+from ._methods import Methods
+from ._ops import OPS
+from ._outlets import Outlets
 from ._run import CURSOR, Batch, Cursor, Feed, Iterator, Runs, arrange, default_layout
 
 BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
 # What may stand between a source of files and the decoding that is added for it: it does not look at pixels.
 BEFORE_DECODE = {"options", "label_map", "one_hot", "enumerate", "select", "parse", "prefetch"}
-CONFIG = {"threads": int, "slots": int, "synchronous": bool, "memory": int, "cache_dir": (str, os.PathLike),
-          "no_side_files": bool, "rank": int, "world_size": int, "local_world_size": int, "params": bool,
-          "progress": object}
 
 
 class TensorSpec(NamedTuple):
@@ -86,7 +84,7 @@ def _say_progress(begun: list[float], what: str, done: int, total: int) -> None:
     sys.stderr.flush()
 
 
-class Dataset(Operations):
+class Dataset(Methods, Outlets):
     """Samples, and what happens to them on the way to a batch. Made by leat.from_directory and its like.
 
         ds = (leat.from_directory("photos/train").shuffle(seed=7).random_resized_crop(224)
@@ -124,100 +122,6 @@ class Dataset(Operations):
             raise AttributeError(name)
         known = [word for word in dir(type(self)) if not word.startswith("_")]
         raise AttributeError(f"a dataset has no operation '{name}'{near(name, known)}", name=name, obj=self)
-
-    def shard(self, part: str | int, count: int | None = None) -> Self:
-        """Every count-th sample, beginning with number `part`: shard(0, 4), shard("0/4"), or shard("auto").
-
-            mine = ds.shard(rank, world)
-        """
-        return self._add("shard", (part if count is None else f"{part}/{count}",), {})
-
-    def normalize(self, name: str | None = None, **more: Any) -> Self:
-        """(x * scale - mean) / std for each channel, by numbers, by the name of a set, or fitted to this very data.
-
-            ds.normalize("imagenet")
-            ds.normalize(mean=(0.5, 0.5, 0.5), std=0.25, scale=1 / 255)
-            ds.resize(224, 224).normalize("fit")    # mean and std of the pictures so far: one pass over the data
-        """
-        if name != "fit":
-            return self._add("normalize", (name,), more)
-        wrong = {"mean", "std", "scale"} & set(more)
-        if wrong:
-            raise TypeError(f"normalize('fit') finds {', '.join(sorted(wrong))} itself")
-        field = more.get("field") or "image"
-        found = self.statistics(field=field)
-        std = [value or 1.0 for value in found.std]  # a channel that is constant stays
-        return self._add("normalize", (), {**more, "mean": found.mean, "std": std})
-
-    def filter(self, *where: str | Callable[[dict[str, Any]], object], callback: str | None = None) -> Self:
-        """Keeps the samples for which a condition or a function holds.
-
-            ds.filter("label in 1,2,5")
-            ds.filter(lambda sample: sample["width"] > 200)    # the fields as they are before decoding
-
-        A function is called for every sample while the pipeline is opened, from threads of the engine.
-        """
-        if len(where) == 1 and callable(where[0]):
-            from ._callbacks import filter_function
-
-            name = f"python{len(self._callbacks)}"
-            return self._with(operations=(*self._operations, f"filter callback={name}"),
-                              callbacks=(*self._callbacks, (name, False, filter_function(where[0]))))
-        if callback is not None:
-            raise TypeError("filter(): give the function itself, not a name: filter(function)")
-        return self._add("filter", where, {})
-
-    def map(self, function: Callable[[dict[str, Any]], Any], **fields: Any) -> Self:
-        """Makes new fields with a function of Python; fields says which: name="dtype" or name=(dtype, shape).
-
-            ds.map(lambda sample: {"bright": sample["image"].mean()}, bright="f32")
-            ds.map(flip, image=("u8", (32, 32, 3)))
-
-        The function gets the fields of one sample as NumPy arrays and gives a dict, or the value if there is one new
-        field. Threads of the engine call it, one at a time as Python itself works.
-        """
-        from ._callbacks import map_function
-
-        if not callable(function) or not fields:
-            raise TypeError("map(function, name=dtype) needs a function and the fields that it makes: "
-                            "map(f, bright='f32') or map(f, image=('u8', (32, 32, 3)))")
-        name = f"python{len(self._callbacks)}"
-        texts, wrapped = map_function(function, fields)
-        operation = " ".join(["map", *texts, f"callback={name}"])
-        return self._with(operations=(*self._operations, operation),
-                          callbacks=(*self._callbacks, (name, True, wrapped)))
-
-    def configure(self, **config: Any) -> Self:
-        """How to run, which changes no batch: threads, slots, memory (bytes), cache_dir, rank, world_size, params, ...
-
-            ds.configure(threads=4, memory=2 << 30)
-            ds.configure(rank=0, world_size=8)      # this process's part of every batch
-            ds.configure(params=True)               # batches tell what was drawn
-        """
-        for name, value in config.items():
-            if name not in CONFIG:
-                raise TypeError(f"configure() has no argument '{name}'{near(name, CONFIG)}")
-            wanted = CONFIG[name]
-            if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):  # type: ignore[arg-type]
-                raise TypeError(f"configure(): {name} must be {getattr(wanted, '__name__', 'a path')}, "
-                                f"not {type(value).__name__} {value!r:.60}")
-        return self._with(config={**self._config, **config})
-
-    def as_dict(self) -> Self:
-        """Batches as a dict of all fields, whatever they are."""
-        return self._with(layout="dict")
-
-    def as_tuple(self, *parts: str | Sequence[str] | Mapping[str, str]) -> Self:
-        """Batches as a tuple of these fields; a part that is a list of names or a dict becomes a dict.
-
-            ds.as_tuple("image", "label")
-            ds.as_tuple(["pixels", "age"], "label")       # ({"pixels": ..., "age": ...}, ...)
-        """
-        if not parts:
-            raise TypeError("as_tuple() needs the names of fields: as_tuple('image', 'label')")
-        layout = tuple(part if isinstance(part, str) else dict(part) if isinstance(part, Mapping)
-                       else {name: name for name in part} for part in parts)
-        return self._with(layout=layout)
 
     # ------------------------------------------------------------------------------------------ text
 
@@ -359,15 +263,6 @@ class Dataset(Operations):
         """As iterating, but each batch is a leat.Batch, which knows its epoch, step and samples."""
         return Iterator(self, raw=True)
 
-    def to_keras(self) -> Any:
-        """For Keras 3, on any backend: what `model.fit(ds)` makes of the dataset by itself, made explicitly.
-
-            model.fit(ds.to_keras(), epochs=10, validation_data=other.to_keras())
-        """
-        from ._keras import Adapter  # imports Keras
-
-        return Adapter(self)
-
     def __bool__(self) -> bool:
         return True
 
@@ -445,43 +340,6 @@ class Dataset(Operations):
         """Where a sample comes from, by its number (Batch.samples): "cats/1.jpg"."""
         return self._plan().pipeline.name(sample)
 
-    # -------------------------------------------------------------------------------------- frameworks
-
-    def to_tf(self) -> Any:
-        """A tf.data.Dataset of whole batches: each iteration over it is the next epoch. Nothing is copied on the CPU.
-
-            model.fit(ds.to_tf().prefetch(2), epochs=10)
-            for images, labels in strategy.experimental_distribute_dataset(ds.to_tf()): ...
-        """
-        from ._tf import to_tf
-
-        return to_tf(self)
-
-    def to_torch(self, distributed: bool = True) -> Any:
-        """A torch IterableDataset of whole batches: each iteration over it is the next epoch. Nothing is copied.
-
-            for images, labels in ds.to_torch(): ...
-            loader = torch.utils.data.DataLoader(ds.to_torch(), batch_size=None, pin_memory=True)
-
-        If torch.distributed is initialised, each rank has its part of every batch; distributed=False reads everything.
-        """
-        from ._torch import TorchDataset
-
-        return TorchDataset(self, distributed)
-
-    def to_jax(self, device: Any = None) -> Any:
-        """An iterable of batches of jax.Arrays: each iteration is the next epoch. Nothing is copied on the CPU.
-
-            for images, labels in ds.to_jax(): ...
-            for images, labels in ds.to_jax(NamedSharding(mesh, PartitionSpec("data"))): ...
-
-        device is a jax.Device or a jax.sharding.Sharding; by default it is where JAX computes. With several processes
-        each reads its part of every batch, and a sharding over all of them gives the whole batch as one array.
-        """
-        from ._jax import JaxDataset
-
-        return JaxDataset(self, device)
-
     # ------------------------------------------------------------------------------------------- state
 
     def state(self, epoch: int | None = None, step: int = 0) -> str:
@@ -539,32 +397,6 @@ class Dataset(Operations):
         return self._plan().pipeline.bad()
 
     # -------------------------------------------------------------------------------------- looking at it
-
-    def statistics(self, field: str = "image", max_samples: int | None = None) -> Any:
-        """Mean and standard deviation of each channel, number of samples of each class, sizes: one pass over the data.
-
-            found = ds.statistics()
-            found.mean, found.std, found.class_counts, found.height, found.width
-        """
-        from ._statistics import measure
-
-        return measure(self, field, max_samples)
-
-    def class_weights(self, field: str = "label") -> dict[int, float]:
-        """A weight for each class, so that all weigh the same: n / (classes * count). For Keras's class_weight."""
-        from ._statistics import class_weights
-
-        return class_weights(self, field)
-
-    def show(self, n: int = 6, versions: int = 5, size: int = 160) -> Any:
-        """A contact sheet: n samples as they are, and beside each what the pipeline makes of it in several epochs.
-
-            ds.show(4)                       # in a notebook
-            ds.show(4).save("sheet.png")
-        """
-        from ._show import sheet
-
-        return sheet(self, n, versions, size)
 
     def __repr__(self) -> str:
         return f"<leat.Dataset {self.text} (seed {self.seed})>"

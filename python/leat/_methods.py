@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of a dataset that build another one and are written by hand: those that take what text cannot carry, or that
+are said more simply in Python than by the table of operations."""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from ._bind import near
+from ._ops import Operations
+
+CONFIG = {"threads": int, "slots": int, "synchronous": bool, "memory": int, "cache_dir": (str, os.PathLike),
+          "no_side_files": bool, "rank": int, "world_size": int, "local_world_size": int, "params": bool,
+          "progress": object}
+
+
+class Methods(Operations):
+    """A part of Dataset, which has what stands here without code."""
+
+    _operations: tuple[str, ...]
+    _callbacks: tuple[tuple[str, bool, Callable[..., Any]], ...]
+    _config: dict[str, Any]
+
+    if TYPE_CHECKING:
+
+        def _with(self, **changes: Any) -> Self: ...
+
+        def statistics(self, field: str = "image", max_samples: int | None = None) -> Any: ...
+
+    def shard(self, part: str | int, count: int | None = None) -> Self:
+        """Every count-th sample, beginning with number `part`: shard(0, 4), shard("0/4"), or shard("auto").
+
+            mine = ds.shard(rank, world)
+        """
+        return self._add("shard", (part if count is None else f"{part}/{count}",), {})
+
+    def normalize(self, name: str | None = None, **more: Any) -> Self:
+        """(x * scale - mean) / std for each channel, by numbers, by the name of a set, or fitted to this very data.
+
+            ds.normalize("imagenet")
+            ds.normalize(mean=(0.5, 0.5, 0.5), std=0.25, scale=1 / 255)
+            ds.resize(224, 224).normalize("fit")    # mean and std of the pictures so far: one pass over the data
+        """
+        if name != "fit":
+            return self._add("normalize", (name,), more)
+        wrong = {"mean", "std", "scale"} & set(more)
+        if wrong:
+            raise TypeError(f"normalize('fit') finds {', '.join(sorted(wrong))} itself")
+        field = more.get("field") or "image"
+        found = self.statistics(field=field)
+        std = [value or 1.0 for value in found.std]  # a channel that is constant stays
+        return self._add("normalize", (), {**more, "mean": found.mean, "std": std})
+
+    def filter(self, *where: str | Callable[[dict[str, Any]], object], callback: str | None = None) -> Self:
+        """Keeps the samples for which a condition or a function holds.
+
+            ds.filter("label in 1,2,5")
+            ds.filter(lambda sample: sample["width"] > 200)    # the fields as they are before decoding
+
+        A function is called for every sample while the pipeline is opened, from threads of the engine.
+        """
+        if len(where) == 1 and callable(where[0]):
+            from ._callbacks import filter_function
+
+            name = f"python{len(self._callbacks)}"
+            return self._with(operations=(*self._operations, f"filter callback={name}"),
+                              callbacks=(*self._callbacks, (name, False, filter_function(where[0]))))
+        if callback is not None:
+            raise TypeError("filter(): give the function itself, not a name: filter(function)")
+        return self._add("filter", where, {})
+
+    def map(self, function: Callable[[dict[str, Any]], Any], **fields: Any) -> Self:
+        """Makes new fields with a function of Python; fields says which: name="dtype" or name=(dtype, shape).
+
+            ds.map(lambda sample: {"bright": sample["image"].mean()}, bright="f32")
+            ds.map(flip, image=("u8", (32, 32, 3)))
+
+        The function gets the fields of one sample as NumPy arrays and gives a dict, or the value if there is one new
+        field. Threads of the engine call it, one at a time as Python itself works.
+        """
+        from ._callbacks import map_function
+
+        if not callable(function) or not fields:
+            raise TypeError("map(function, name=dtype) needs a function and the fields that it makes: "
+                            "map(f, bright='f32') or map(f, image=('u8', (32, 32, 3)))")
+        name = f"python{len(self._callbacks)}"
+        texts, wrapped = map_function(function, fields)
+        operation = " ".join(["map", *texts, f"callback={name}"])
+        return self._with(operations=(*self._operations, operation),
+                          callbacks=(*self._callbacks, (name, True, wrapped)))
+
+    def configure(self, **config: Any) -> Self:
+        """How to run, which changes no batch: threads, slots, memory (bytes), cache_dir, rank, world_size, params, ...
+
+            ds.configure(threads=4, memory=2 << 30)
+            ds.configure(rank=0, world_size=8)      # this process's part of every batch
+            ds.configure(params=True)               # batches tell what was drawn
+        """
+        for name, value in config.items():
+            if name not in CONFIG:
+                raise TypeError(f"configure() has no argument '{name}'{near(name, CONFIG)}")
+            wanted = CONFIG[name]
+            if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):  # type: ignore[arg-type]
+                raise TypeError(f"configure(): {name} must be {getattr(wanted, '__name__', 'a path')}, "
+                                f"not {type(value).__name__} {value!r:.60}")
+        return self._with(config={**self._config, **config})
+
+    def as_dict(self) -> Self:
+        """Batches as a dict of all fields, whatever they are."""
+        return self._with(layout="dict")
+
+    def as_tuple(self, *parts: str | Sequence[str] | Mapping[str, str]) -> Self:
+        """Batches as a tuple of these fields; a part that is a list of names or a dict becomes a dict.
+
+            ds.as_tuple("image", "label")
+            ds.as_tuple(["pixels", "age"], "label")       # ({"pixels": ..., "age": ...}, ...)
+        """
+        if not parts:
+            raise TypeError("as_tuple() needs the names of fields: as_tuple('image', 'label')")
+        layout = tuple(part if isinstance(part, str) else dict(part) if isinstance(part, Mapping)
+                       else {name: name for name in part} for part in parts)
+        return self._with(layout=layout)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of a dataset that hand it to a framework, or look at what it gives. Each imports what it needs when it is
+called."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
+
+
+class Outlets:
+    """A part of Dataset."""
+
+    @property
+    def _whole(self) -> Dataset:
+        return cast("Dataset", self)
+
+    def to_keras(self) -> Any:
+        """For Keras 3, on any backend: what `model.fit(ds)` makes of the dataset by itself, made explicitly.
+
+            model.fit(ds.to_keras(), epochs=10, validation_data=other.to_keras())
+        """
+        from ._keras import Adapter  # imports Keras
+
+        return Adapter(self._whole)
+
+    def to_tf(self) -> Any:
+        """A tf.data.Dataset of whole batches: each iteration over it is the next epoch. Nothing is copied on the CPU.
+
+            model.fit(ds.to_tf().prefetch(2), epochs=10)
+            for images, labels in strategy.experimental_distribute_dataset(ds.to_tf()): ...
+        """
+        from ._tf import to_tf
+
+        return to_tf(self._whole)
+
+    def to_torch(self, distributed: bool = True) -> Any:
+        """A torch IterableDataset of whole batches: each iteration over it is the next epoch. Nothing is copied.
+
+            for images, labels in ds.to_torch(): ...
+            loader = torch.utils.data.DataLoader(ds.to_torch(), batch_size=None, pin_memory=True)
+
+        If torch.distributed is initialised, each rank has its part of every batch; distributed=False reads everything.
+        """
+        from ._torch import TorchDataset
+
+        return TorchDataset(self._whole, distributed)
+
+    def to_jax(self, device: Any = None) -> Any:
+        """An iterable of batches of jax.Arrays: each iteration is the next epoch. Nothing is copied on the CPU.
+
+            for images, labels in ds.to_jax(): ...
+            for images, labels in ds.to_jax(NamedSharding(mesh, PartitionSpec("data"))): ...
+
+        device is a jax.Device or a jax.sharding.Sharding; by default it is where JAX computes. With several processes
+        each reads its part of every batch, and a sharding over all of them gives the whole batch as one array.
+        """
+        from ._jax import JaxDataset
+
+        return JaxDataset(self._whole, device)
+
+    def statistics(self, field: str = "image", max_samples: int | None = None) -> Any:
+        """Mean and standard deviation of each channel, number of samples of each class, sizes: one pass over the data.
+
+            found = ds.statistics()
+            found.mean, found.std, found.class_counts, found.height, found.width
+        """
+        from ._statistics import measure
+
+        return measure(self._whole, field, max_samples)
+
+    def class_weights(self, field: str = "label") -> dict[int, float]:
+        """A weight for each class, so that all weigh the same: n / (classes * count). For Keras's class_weight."""
+        from ._statistics import class_weights
+
+        return class_weights(self._whole, field)
+
+    def show(self, n: int = 6, versions: int = 5, size: int = 160) -> Any:
+        """A contact sheet: n samples as they are, and beside each what the pipeline makes of it in several epochs.
+
+            ds.show(4)                       # in a notebook
+            ds.show(4).save("sheet.png")
+        """
+        from ._show import sheet
+
+        return sheet(self._whole, n, versions, size)
