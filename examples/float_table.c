@@ -19,7 +19,7 @@ static float noise(uint64_t place) {
 
 static int write_rows(const char *path, leat_error *err) {
     leat_writer *writer = NULL;
-    int rc = leat_writer_open(&writer, path, err);
+    int rc = leat_writer_open(&writer, path, NULL, err);
     for (uint64_t i = 0; i < ROWS && rc == 0; i++) {
         float row[COLUMNS], sum = 0.3f * noise(i + 1000000000); /* some rows will not fit */
         for (uint64_t k = 0; k < COLUMNS; k++)

@@ -17,7 +17,7 @@ static void paint(uint8_t pixels[BYTES], int number) {
 
 static int write_pictures(const char *path, leat_error *err) {
     leat_writer *writer = NULL;
-    int rc = leat_writer_open(&writer, path, err);
+    int rc = leat_writer_open(&writer, path, NULL, err);
     for (int i = 0; i < N && rc == 0; i++) {
         uint8_t pixels[BYTES];
         const int64_t label = i % 10;

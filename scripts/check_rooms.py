@@ -84,7 +84,7 @@ TOUCHES = [
      ["src/decode/*", "src/tools/*"]),
     # libjpeg has no other way to report an error, when it encodes neither.
     ("setjmp", header(r"setjmp\.h"), ["src/*", "cli/*"], ["src/decode/*", "src/tools/*"]),
-    ("zlib", header(r"zlib\.h"), ["src/*", "cli/*"], ["src/format/inflate.c"]),
+    ("zlib", header(r"zlib\.h"), ["src/*", "cli/*"], ["src/format/inflate.c", "src/format/deflate.c"]),
     ("the terminal (speak by leat_error or the log callback)",
      calls("v?f?printf", "f?puts", "f?putc", "putchar", "perror") + r"|\b(?:stdout|stderr)\b", ["src/*"], []),
     ("a clock (use base/clock.h)", calls("clock_gettime", "gettimeofday", "time", "clock", "(?:clock_)?nanosleep",

@@ -226,20 +226,42 @@ LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_conf
 
 typedef struct leat_feature { /* one feature of a tf.train.Example                      */
     const char *name;         /* UTF-8                                                  */
-    int dtype;                /* LEAT_DTYPE_BYTES (one string), _I64 or _F32            */
-    size_t n;                 /* number of values; of BYTES, the length of the string   */
+    int dtype;                /* LEAT_DTYPE_BYTES, _I64 or _F32                         */
+    size_t n;                 /* number of values; of one string, its length            */
     const void *values;
-    uint64_t reserved[2]; /* must be 0 */
+    const int64_t *offsets; /* BYTES: (n + 1) where each of n strings begins in values; NULL = one string */
+    uint64_t reserved[1];   /* must be 0 */
 } leat_feature;
+
+enum { LEAT_WRITE_PLAIN = 0, LEAT_WRITE_GZIP = 1, LEAT_WRITE_ZLIB = 2 };
+#define LEAT_WRITE_SHARDS_MAX 1024
+
+typedef struct leat_writer_config { /* zeroed = one file that is not compressed                       */
+    int compression;                /* LEAT_WRITE_*                                                   */
+    int level;                      /* of the compression: 1 fast to 9 small, 0 = 6                   */
+    /* More than 1: records go in turn to so many files, train.tfrecord is train-00000-of-00004.tfrecord and so on. */
+    int n_shards;
+    uint64_t reserved[8]; /* must be 0 */
+} leat_writer_config;
 
 typedef struct leat_writer leat_writer;
 
-/* Begins a TFRecord file of tf.train.Examples. It lies under another name until it is closed. One thread at a time. */
-LEAT_API int leat_writer_open(leat_writer **out, const char *path, leat_error *err);
-/* Adds one record with n features, whose names must differ; everything is copied. A failure stays: further calls return
- * it again. */
+/* A tf.train.Example of n features, whose names must differ: its length, and its bytes if cap is enough. */
+LEAT_API int64_t leat_example(const leat_feature *features, int n, void *bytes, size_t cap, leat_error *err);
+/* Begins a TFRecord file, or several. They lie under other names until the writer is closed. config may be NULL. One
+ * thread at a time. */
+LEAT_API int leat_writer_open(leat_writer **out, const char *path, const leat_writer_config *config,
+                              leat_error *err);
+/* Adds one record: a tf.train.Example of n features. Everything is copied. A failure stays: further calls return it
+ * again. */
 LEAT_API int leat_writer_add(leat_writer *writer, const leat_feature *features, int n, leat_error *err);
-/* Syncs the file and moves it to its place; after a failure removes it and returns that failure. Frees and nulls
+/* Adds one record of these bytes, whatever they are. */
+LEAT_API int leat_writer_add_record(leat_writer *writer, const void *bytes, size_t n, leat_error *err);
+/* Adds the samples of a batch, those that are real, an Example each: a field is a feature of its name. Strings, and arrays
+ * of u8 and u16, are one string of bytes (`decode_raw` reads it); other integers are int64, f32 and f64 are float. Fields
+ * of u64, f16 and bf16 are LEAT_ERR_TYPE. */
+LEAT_API int leat_writer_add_batch(leat_writer *writer, const leat_batch *batch, leat_error *err);
+/* Syncs the files and moves them to their places; after a failure removes them and returns that failure. Frees and nulls
  * whatever happens; NULL is fine. */
 LEAT_API int leat_writer_close(leat_writer **writer, leat_error *err);
 /* Removes what was written. Frees and nulls; NULL is fine. */

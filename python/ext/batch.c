@@ -383,6 +383,12 @@ PyObject *batch_wrap(module_state *state, lease *held) {
     return (PyObject *)self;
 }
 
+const leat_batch *batch_of(module_state *state, PyObject *object) {
+    if (Py_TYPE(object) == state->batch_type) return &((Batch *)object)->held->batch;
+    PyErr_SetString(PyExc_TypeError, "this is not a batch of the binding");
+    return NULL;
+}
+
 PyObject *batch_arrays(module_state *state, lease *held, PyObject *make) {
     PyObject *tuple = PyTuple_New(held->batch.n_tensors);
     for (int i = 0; tuple && i < held->batch.n_tensors; i++) {

@@ -6,6 +6,7 @@
  *     spec.c       what a pipeline is made of: text, arrays, functions of Python
  *     pipeline.c   Pipeline: opening, waiting for batches without holding the interpreter, closing
  *     batch.c      Batch and Tensor: memory handed over by the buffer protocol and DLPack
+ *     writer.c     Writer: TFRecord files; tf.train.Examples as bytes
  *
  * A lease is what keeps the memory of a batch. It is counted by an atomic number and not by Python, because consumers let
  * go of memory in threads that Python does not know, and after the interpreter has ended. */
@@ -34,6 +35,7 @@ typedef struct module_state {
     PyTypeObject *pipeline_type;
     PyTypeObject *batch_type;
     PyTypeObject *tensor_type;
+    PyTypeObject *writer_type;
 } module_state;
 
 /* Sets the exception for an error of leat; text, which may be NULL, is the pipeline text it is about. Returns NULL. */
@@ -57,6 +59,9 @@ void lease_drop(lease *held);
 PyObject *batch_wrap(module_state *state, lease *held);
 /* A tuple of make(tensor) for each field; takes the lease, also when it fails. */
 PyObject *batch_arrays(module_state *state, lease *held, PyObject *make);
+
+/* The batch of a Batch, as long as that lives; NULL and an exception for another object. */
+const leat_batch *batch_of(module_state *state, PyObject *object);
 
 extern PyType_Spec batch_spec, tensor_spec;
 
@@ -98,5 +103,11 @@ extern PyType_Spec pipeline_spec;
 int pipeline_spec_build(Pipeline *self, PyObject *arrays, PyObject *source, PyObject *callbacks);
 /* The axes of a tensor as a tuple. */
 PyObject *shape_of(const leat_tensor *t);
+
+/* ------------------------------------------------------------------------------------------- writer.c */
+
+extern PyType_Spec writer_spec;
+/* example([(name, "i64", "f32" or "bytes", values, offsets or None)]) -> bytes */
+PyObject *module_example(PyObject *module, PyObject *features);
 
 #endif

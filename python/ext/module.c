@@ -100,6 +100,7 @@ static PyMethodDef methods[] = {
     {"synth", module_synth, METH_VARARGS, "synth(folder, n, classes, height, width, png, seed)"},
     {"channel_sums", tensor_sums, METH_VARARGS,
      "channel_sums(tensor, axis) -> (count, [(sum, sum of squares)])"},
+    {"example", module_example, METH_O, "example([(name, dtype, values, offsets or None)]) -> bytes"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -127,6 +128,7 @@ static int module_exec(PyObject *module) {
     if (add_type(module, &pipeline_spec, &state->pipeline_type) < 0) return -1;
     if (add_type(module, &batch_spec, &state->batch_type) < 0) return -1;
     if (add_type(module, &tensor_spec, &state->tensor_type) < 0) return -1;
+    if (add_type(module, &writer_spec, &state->writer_type) < 0) return -1;
     return PyModule_AddStringConstant(module, "version", LEAT_VERSION);
 }
 
@@ -135,6 +137,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->pipeline_type);
     Py_VISIT(state->batch_type);
     Py_VISIT(state->tensor_type);
+    Py_VISIT(state->writer_type);
     return 0;
 }
 
@@ -143,6 +146,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(state->pipeline_type);
     Py_CLEAR(state->batch_type);
     Py_CLEAR(state->tensor_type);
+    Py_CLEAR(state->writer_type);
     return 0;
 }
 

@@ -34,6 +34,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._leat import version as __version__
+from ._records import TFRecordWriter, example
 from ._run import Batch, Iterator, LeatWarning
 from ._sources import (
     from_arrays,
@@ -49,8 +50,8 @@ from ._sources import (
 __all__ = [
     "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
     "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
-    "ShapeError", "StateError", "StoppedError", "TensorSpec", "TextError", "UnsupportedError", "__version__",
-    "from_arrays", "from_csv", "from_directory", "from_generator", "from_npy", "from_python", "from_text",
+    "ShapeError", "StateError", "StoppedError", "TFRecordWriter", "TensorSpec", "TextError", "UnsupportedError", "__version__",
+    "example", "from_arrays", "from_csv", "from_directory", "from_generator", "from_npy", "from_python", "from_text",
     "from_tfrecord", "synthetic",
 ]
 

@@ -3,10 +3,12 @@
 called."""
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
+    from ._records import Saved
 
 
 class Outlets:
@@ -59,6 +61,26 @@ class Outlets:
         from ._jax import JaxDataset
 
         return JaxDataset(self._whole, device)
+
+    def save_tfrecord(self, path: str | os.PathLike[str], *, shards: int = 1, compression: str | None = None,
+                      epochs: int = 1) -> Saved:
+        """Writes what the dataset gives to TFRecord files, an Example for each sample: TensorFlow and leat read them.
+
+            ds = leat.from_directory("photos").resize(256, 256)
+            saved = ds.save_tfrecord("photos.tfrecord", shards=8)
+            again = leat.from_text(saved.text).shuffle().batch(64)
+
+        path: of the file; with several shards, photos.tfrecord is photos-00000-of-00008.tfrecord and so on.
+        shards: samples go in turn to so many files.
+        compression: None, "GZIP" or "ZLIB".
+        epochs: passes over the data; several store several augmented versions of each sample.
+
+        A field is a feature of its name. Pictures of u8 are stored as raw bytes, floats as float, integers as int64,
+        strings as bytes. from_directory(path, decode=False) stores the files as they are.
+        """
+        from ._records import save
+
+        return save(self._whole, path, shards, compression, epochs)
 
     def statistics(self, field: str = "image", max_samples: int | None = None) -> Any:
         """Mean and standard deviation of each channel, number of samples of each class, sizes: one pass over the data.

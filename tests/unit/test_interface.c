@@ -130,7 +130,9 @@ static void test_reserved_of_configs(void **state) {
             leat_compare(text, text, &(leat_compare_config){.reserved = {1}}, NULL, &compared, &err));
     leat_spec_free(&spec);
     leat_writer *writer = NULL;
-    assert_int_equal(leat_writer_open(&writer, in_dir("a.tfrecord"), NULL), 0);
+    REFUSES(leat_writer_config,
+            leat_writer_open(&writer, in_dir("a.tfrecord"), &(leat_writer_config){.reserved = {1}}, &err));
+    assert_int_equal(leat_writer_open(&writer, in_dir("a.tfrecord"), NULL, NULL), 0);
     const int64_t one = 1;
     REFUSES(
         leat_feature,
