@@ -15,8 +15,8 @@
 #define LEAT_CACHE_CACHE_H
 
 #include "base/thread.h"
-#include "format/bundle.h"
-#include "format/segment.h"
+#include "format/kept/bundle.h"
+#include "format/kept/segment.h"
 #include "source/source.h"
 
 typedef struct leat__caching { /* what the text asks for: a part of the plan                       */

@@ -6,7 +6,7 @@
 #include "base/sets.h"
 #include "base/thread.h"
 #include "cache/jpeg_store.h"
-#include "format/positions.h"
+#include "format/kept/positions.h"
 
 typedef struct leat__jpeg_store_entry {
     uint64_t key;

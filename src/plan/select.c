@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "format/sidefile.h"
+#include "format/kept/sidefile.h"
 #include "image/pass/convert.h"
 #include "sample/labels.h"
 #include "source/side.h"

@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/thread.h"
-#include "format/sidefile.h"
+#include "format/kept/sidefile.h"
 #include "format/tfrecord.h"
 #include "source/side.h"
 #include "source/source.h"

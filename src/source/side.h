@@ -6,7 +6,7 @@
 #ifndef LEAT_SOURCE_SIDE_H
 #define LEAT_SOURCE_SIDE_H
 
-#include "format/sidefile.h"
+#include "format/kept/sidefile.h"
 #include "source/source.h"
 
 /* Loads the payload of the side file of path into buf; data points into buf. False: there is no undamaged side file. */

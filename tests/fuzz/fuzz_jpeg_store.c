@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 #include "cache/jpeg_store.h"
-#include "format/positions.h"
+#include "format/kept/positions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "format/bundle.h"
 #include "format/crc32c.h"
-#include "format/segment.h"
+#include "format/kept/bundle.h"
+#include "format/kept/segment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

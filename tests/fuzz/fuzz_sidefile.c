@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "format/sidefile.h"
+#include "format/kept/sidefile.h"
 #include "format/tfrecord.h"
 #include "source/folder.h"
 

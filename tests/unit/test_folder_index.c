@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "format/sidefile.h"
+#include "format/kept/sidefile.h"
 
 /* ------------------------------------------------------------------------------------------- index */
 

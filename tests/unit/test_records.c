@@ -4,7 +4,7 @@
 #include "unit/testing.h"
 
 #include "base/clock.h"
-#include "format/sidefile.h"
+#include "format/kept/sidefile.h"
 #include "source/source.h"
 
 static leat__open_options options_now(const char *cache) {

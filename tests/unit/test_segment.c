@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat-test: no-tsan */
 /* Segments and bundles: written and read again, and nothing that differs by one bit is taken for good. */
-#include "format/bundle.h"
-#include "format/segment.h"
+#include "format/kept/bundle.h"
+#include "format/kept/segment.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 
 #include "image/pass/convert.h"
 #include "plan/plan_image.h"
-#include "tools/view.h"
+#include "tools/view/view.h"
 
 /* A picture has few channels and more rows and columns than that; both ends may look so, then the last axis counts. */
 static bool channels_first(int ndim, const int64_t *shape) {

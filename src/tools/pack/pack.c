@@ -3,7 +3,7 @@
  *
  * Which sample goes to which place of which shard is fixed here, by the folder's index and the options alone,
  * before any work begins. So threads, interruptions and restarts cannot change a byte. */
-#include "tools/pack.h"
+#include "tools/pack/pack.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/bundle.h"
+#include "format/kept/bundle.h"
 
 enum { AXIS = 8, SMALL = 64 };
 

@@ -12,7 +12,7 @@
 #ifndef LEAT_FORMAT_POSITIONS_H
 #define LEAT_FORMAT_POSITIONS_H
 
-#include "format/segment.h"
+#include "format/kept/segment.h"
 
 #define LEAT_POSITIONS_CAP ((uint32_t)192 << 10) /* of a block: more than 16,384 positions take */
 

@@ -22,7 +22,7 @@
 #include "format/tfrecord.h"
 #include "image/pass/pass.h"
 #include "tools/encode.h"
-#include "tools/pack.h"
+#include "tools/pack/pack.h"
 
 #define CHUNK_BYTES ((uint64_t)1 << 20)
 #define LARGE_PICTURE ((size_t)64 << 20) /* decoding that needs more takes turns */

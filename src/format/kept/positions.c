@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/positions.h"
+#include "format/kept/positions.h"
 
 static const uint8_t key[LEAT_SEGMENT_KEY] = "JPEG positions 1";
 

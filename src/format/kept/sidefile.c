@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/sidefile.h"
+#include "format/kept/sidefile.h"
 
 #include "base/hash.h"
 

@@ -2,7 +2,7 @@
 /* leat_view: what a person should see before a model does. A row of the sheet is one sample of the data: as it is, and as
  * the pipeline makes it in one epoch after the other, with what was drawn for it. The pipeline itself runs, so the
  * pictures are those of a training run; the key below each is what `leat run --sample` takes. */
-#include "tools/view.h"
+#include "tools/view/view.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * width, so a column of 160 pixels holds 26 of them. */
 #include <stdio.h>
 
-#include "tools/view.h"
-#include "tools/view_font.h"
+#include "tools/view/view.h"
+#include "tools/view/view_font.h"
 
 enum {
     MARGIN = 28,

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/pack.h"
+#include "tools/pack/pack.h"
 
 void leat__pack_shard_path(const leat__packing *self, uint64_t shard, char *path, size_t cap) {
     snprintf(path, cap, "%s/%s-%05" PRIu64 "-of-%05" PRIu64 ".tfrecord", self->out, self->pack.prefix, shard,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/segment.h"
+#include "format/kept/segment.h"
 
 #include "base/hash.h"
 #include "format/crc32c.h"
