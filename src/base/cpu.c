@@ -13,17 +13,33 @@
 static unsigned flags;
 static pthread_once_t flags_once = PTHREAD_ONCE_INIT;
 
+#if defined(__x86_64__)
+/* Whether the system keeps the registers of AVX when it switches threads. */
+static bool keeps_avx(unsigned features) {
+    if (!(features & bit_OSXSAVE)) return false;
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    const unsigned sse_and_avx = 6;
+    return (low & sse_and_avx) == sse_and_avx;
+}
+
+/* By the processor's own words: __builtin_cpu_supports needs a run-time library that not every linker brings. */
+static unsigned detect_x86(void) {
+    unsigned a, b = 0, c = 0, d, more_b = 0, more_c = 0, found = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    if (!__get_cpuid_count(7, 0, &a, &more_b, &more_c, &d)) more_b = more_c = 0;
+    if (c & bit_SSE4_2 && c & bit_PCLMUL) found |= LEAT_CPU_SSE42;
+    if (!(more_b & bit_AVX2) || !keeps_avx(c)) return found;
+    /* Every processor with AVX2 has F16C and BMI; a virtual one may hide them. */
+    if (c & bit_F16C && more_b & bit_BMI && more_b & bit_BMI2) found |= LEAT_CPU_AVX2;
+    if (more_c & bit_VPCLMULQDQ) found |= LEAT_CPU_VPCLMUL;
+    return found;
+}
+#endif
+
 static void detect(void) {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) flags |= LEAT_CPU_SSE42;
-    /* Every processor with AVX2 has F16C and BMI; a virtual one may hide them. Clang 14 does not know the first's name. */
-    unsigned a, b, c = 0, d;
-    const bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
-    const bool bmi = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    if (__builtin_cpu_supports("avx2") && f16c && bmi) flags |= LEAT_CPU_AVX2;
-    /* AVX2 is only supported where the system keeps its registers, so asking for both asks for that too. */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq")) flags |= LEAT_CPU_VPCLMUL;
+    flags = detect_x86();
 #endif
     const char *mask = getenv("LEAT_CPU_MASK");
     if (mask && *mask) flags &= (unsigned)strtoul(mask, NULL, 0);
