@@ -71,6 +71,14 @@ static void print_table(void) {
     printf("\nUPPER CASE must be given; [name=value] has this default; 'leat ops NAME' explains one.\n");
 }
 
+/* a|b|c reads better as a, b, c. */
+static int format_words(char *text, size_t cap, const char *words) {
+    int n = 0;
+    for (const char *c = words; c && *c && n < 200; c++)
+        n += snprintf(text + n, cap - (size_t)n, *c == '|' ? ", " : "%c", *c);
+    return n;
+}
+
 static void print_one(const leat_op_info *op) {
     print_signature(op, 0);
     print_wrapped(op->help, 0, 0);
@@ -83,15 +91,16 @@ static void print_one(const leat_op_info *op) {
         char text[400];
         int n = snprintf(text, sizeof text, "%s", arg->help);
         n += snprintf(text + n, sizeof text - (size_t)n, " (%s", arg->words ? "" : arg->type);
-        if (arg->words) /* a|b|c reads better as a, b, c */
-            for (const char *c = arg->words; *c && n < 300; c++)
-                n += snprintf(text + n, sizeof text - (size_t)n, *c == '|' ? ", " : "%c", *c);
+        n += format_words(text + n, sizeof text - (size_t)n, arg->words);
         if (arg->min != 0 || arg->max != 0)
             n += snprintf(text + n, sizeof text - (size_t)n, " from %.15g to %.15g", arg->min, arg->max);
         if (!arg->fallback) n += snprintf(text + n, sizeof text - (size_t)n, "; must be given");
         else if (*arg->fallback)
             n += snprintf(text + n, sizeof text - (size_t)n, "; default %s", arg->fallback);
-        snprintf(text + n, sizeof text - (size_t)n, arg->named ? "; only as %s=...)" : ")", arg->name);
+        if (arg->named) n += snprintf(text + n, sizeof text - (size_t)n, "; only as %s=...", arg->name);
+        if (arg->also) n += snprintf(text + n, sizeof text - (size_t)n, "; also called ");
+        n += format_words(text + n, sizeof text - (size_t)n, arg->also);
+        snprintf(text + n, sizeof text - (size_t)n, ")");
         print_wrapped(text, 18, 18);
     }
 }
@@ -105,26 +114,33 @@ static void json_text(const char *key, const char *value, const char *after) {
     printf("%s", after);
 }
 
+/* "a|b|c" as an array, NULL as null. */
+static void json_words(const char *words) {
+    if (!words) {
+        printf("null");
+        return;
+    }
+    putchar('[');
+    for (const char *word = words; *word;) {
+        const int n = (int)strcspn(word, "|");
+        printf("%s\"%.*s\"", word == words ? "" : ", ", n, word);
+        word += n + (word[n] == '|');
+    }
+    putchar(']');
+}
+
 static void json_arg(const leat_arg_info *arg) {
     printf("      {");
     json_text("name", arg->name, ", ");
     json_text("type", arg->type, ", ");
     json_text("default", arg->fallback, ", ");
     printf("\"words\": ");
-    if (arg->words) {
-        putchar('[');
-        for (const char *word = arg->words; *word;) {
-            const int n = (int)strcspn(word, "|");
-            printf("%s\"%.*s\"", word == arg->words ? "" : ", ", n, word);
-            word += n + (word[n] == '|');
-        }
-        putchar(']');
-    } else {
-        printf("null");
-    }
+    json_words(arg->words);
     if (arg->min != 0 || arg->max != 0) printf(", \"min\": %.17g, \"max\": %.17g", arg->min, arg->max);
     else printf(", \"min\": null, \"max\": null");
-    printf(", \"named\": %s, ", arg->named ? "true" : "false");
+    printf(", \"named\": %s, \"also\": ", arg->named ? "true" : "false");
+    json_words(arg->also);
+    printf(", ");
     json_text("help", arg->help, "}");
 }
 

@@ -29,7 +29,7 @@ PAGE = ROOT / "docs/operations.md"
 FOLDER = ROOT / "src/ops"
 MAP, MAP_BEGIN, MAP_END = FOLDER / "README.md", "<!-- files: begin -->\n", "<!-- files: end -->\n"
 FAMILIES = (("TensorFlow", ("tf.",)), ("Keras", ("keras", "ImageDataGenerator", "image_dataset_from_directory")),
-            ("PyTorch", ("torch",)))
+            ("PyTorch", ("torch",)), ("Albumentations", ("albumentations",)))
 
 
 def table() -> list[dict]:
@@ -57,7 +57,7 @@ def elsewhere(like: str) -> str:
     groups: dict[str, list[str]] = {}
     for name in filter(None, re.split(r", (?![^(]*\))", like)):
         family = next((family for family, heads in FAMILIES if name.startswith(heads)), "Other")
-        groups.setdefault(family, []).append(re.sub(r"^(torchvision|keras) (?=[A-Z])", "", name))
+        groups.setdefault(family, []).append(re.sub(r"^(torchvision|keras|albumentations) (?=[A-Z])", "", name))
     order = [family for family, _ in FAMILIES] + ["Other"]
     return " · ".join(f"{family}: {', '.join(f'`{n}`' for n in groups[family])}" for family in order if family in groups)
 
@@ -72,7 +72,8 @@ def argument(arg: dict) -> str:
     for word, bound in (("from", arg["min"]), ("to", arg["max"])):
         kind += f" {word} {limit(bound)}" if bound is not None and abs(bound) < 1e12 else ""
     default = "needed" if arg["default"] is None else f"`{cell(arg['default'])}`" if arg["default"] != "" else ""
-    return f"| `{arg['name']}{'=' if arg['named'] else ''}` | {kind} | {default} | {cell(arg['help'])} |"
+    words = arg["help"] + (f" (also `{'=`, `'.join(arg['also'])}=`)" if arg["also"] else "")
+    return f"| `{arg['name']}{'=' if arg['named'] else ''}` | {kind} | {default} | {cell(words)} |"
 
 
 def block(op: dict) -> str:

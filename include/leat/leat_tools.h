@@ -35,7 +35,8 @@ typedef struct leat_arg_info {
     double min, max;      /* both 0 = any                                                           */
     int named;            /* only as name=value                                                     */
     const char *help;
-    uint64_t reserved[4]; /* 0 */
+    const char *also;     /* other names of it that are taken, "num_classes|depth"; NULL = none     */
+    uint64_t reserved[3]; /* 0 */
 } leat_arg_info;
 
 typedef struct leat_op_info {
@@ -51,6 +52,10 @@ typedef struct leat_op_info {
 
 /* The i-th operation of the table: 0, or LEAT_END past the last. Texts live for ever. */
 LEAT_API int leat_op_at(int i, leat_op_info *op);
+/* The operation that another library calls so, such as "RandomHorizontalFlip" (case and _ do not matter), or that has an
+ * argument which is called so there, such as "rotation_range"; NULL if there is none. argument, which may be NULL, is set
+ * to leat's name of that argument, or to NULL. */
+LEAT_API const char *leat_op_elsewhere(const char *name, const char **argument);
 /* The operation whose name is nearest to a wrong one, NULL if none is near. */
 LEAT_API const char *leat_op_near(const char *name);
 

@@ -95,7 +95,18 @@ static PyObject *module_synth(PyObject *module, PyObject *args) {
     return PyErr_Occurred() ? NULL : raise_error(&err, NULL);
 }
 
+/* op_elsewhere(name) -> (operation, argument): what another library calls so; None where there is none. */
+static PyObject *module_elsewhere(PyObject *module, PyObject *name) {
+    (void)module;
+    PyObject *bytes = PyUnicode_AsUTF8String(name);
+    if (!bytes) return NULL;
+    const char *argument, *op = leat_op_elsewhere(PyBytes_AsString(bytes), &argument);
+    Py_DECREF(bytes);
+    return Py_BuildValue("zz", op, argument);
+}
+
 static PyMethodDef methods[] = {
+    {"op_elsewhere", module_elsewhere, METH_O, "op_elsewhere(name) -> (operation or None, argument or None)"},
     {"info", module_info, METH_VARARGS, "info(path, look_at) -> dict"},
     {"synth", module_synth, METH_VARARGS, "synth(folder, n, classes, height, width, png, seed)"},
     {"channel_sums", tensor_sums, METH_VARARGS,

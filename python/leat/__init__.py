@@ -74,6 +74,7 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f".{name}", __name__)
-    from ._bind import near
+    from ._bind import name_elsewhere, near
 
-    raise AttributeError(f"leat has no '{name}'{near(name, __all__)}", name=name)
+    found = name_elsewhere(name) or near(name, __all__)
+    raise AttributeError(f"leat has no '{name}'{found}", name=name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ._arrays import NUMPY_NAMES
-from ._bind import bind, near, split_words
+from ._bind import bind, name_elsewhere, near, split_words
 from ._errors import ArgumentError, Error, StateError
 from ._leat import Pipeline
 from ._methods import Methods
@@ -117,11 +117,13 @@ class Dataset(Methods, Outlets):
                                 "from_python(..., items='sample') works on single samples")
         return self._with(operations=(*self._operations, bind(name, args, kwargs)))
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        known = [word for word in dir(type(self)) if not word.startswith("_")]
-        raise AttributeError(f"a dataset has no operation '{name}'{near(name, known)}", name=name, obj=self)
+    if not TYPE_CHECKING:  # type checkers shall find wrong names themselves
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            known = [word for word in dir(type(self)) if not word.startswith("_")]
+            found = name_elsewhere(name) or near(name, known)
+            raise AttributeError(f"a dataset has no operation '{name}'{found}", name=name, obj=self)
 
     # ------------------------------------------------------------------------------------------ text
 
@@ -173,7 +175,8 @@ class Dataset(Methods, Outlets):
             name, *_ = operation.split(None, 1)
             if name in BATCHING:
                 words = split_words(operation)[1:]
-                given = dict(words).get("size") or next((word for key, word in words if not key), "")
+                named = dict(words)
+                given = named.get("size") or named.get("batch_size") or next((word for key, word in words if not key), "")
                 size = int(given) if BATCHING[name] and given.isdigit() else None
         return size
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ._bind import near
 from ._ops import Operations
+
+if TYPE_CHECKING:
+    from ._ops import Text
 
 CONFIG = {"threads": int, "slots": int, "synchronous": bool, "memory": int, "cache_dir": (str, os.PathLike),
           "no_side_files": bool, "rank": int, "world_size": int, "local_world_size": int, "params": bool,
@@ -28,29 +31,59 @@ class Methods(Operations):
 
         def statistics(self, field: str = "image", max_samples: int | None = None) -> Any: ...
 
-    def shard(self, part: str | int, count: int | None = None) -> Self:
+    def shard(self, part: str | int | None = None, count: int | None = None, *, num_shards: int | None = None,
+              index: int | None = None) -> Self:
         """Every count-th sample, beginning with number `part`: shard(0, 4), shard("0/4"), or shard("auto").
 
             mine = ds.shard(rank, world)
+
+        part: number of the first sample; "0/4" has both numbers; "auto" is the part of this rank
+        count: how many parts there are
+        num_shards, index: the same by the names of tf.data, whose places are the other way round
         """
+        if part is None:
+            part, count = index, num_shards
+        elif num_shards is not None or index is not None:
+            raise TypeError("shard(): part and count, or index and num_shards")
+        if part is None or (not isinstance(part, str) and count is None):
+            raise TypeError("shard() needs both numbers: shard(0, 4) is part 0 of 4")
+        if isinstance(part, int) and isinstance(count, int) and part > count >= 0:
+            raise ValueError(f"shard({part}, {count}): the part comes first, shard({count}, {part}); tf.data has it the "
+                             "other way round")
         return self._add("shard", (part if count is None else f"{part}/{count}",), {})
 
-    def normalize(self, name: str | None = None, **more: Any) -> Self:
+    def normalize(self, name: str | float | Sequence[float] | None = None, std: Text | None = None, *,
+                  mean: Text | None = None, scale: float | str | None = None,
+                  dtype: Literal["f32", "f16", "bf16"] | None = None, layout: Literal["nhwc", "nchw"] | None = None,
+                  field: str | None = None) -> Self:
         """(x * scale - mean) / std for each channel, by numbers, by the name of a set, or fitted to this very data.
 
             ds.normalize("imagenet")
             ds.normalize(mean=(0.5, 0.5, 0.5), std=0.25, scale=1 / 255)
+            ds.normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))    # mean and std
             ds.resize(224, 224).normalize("fit")    # mean and std of the pictures so far: one pass over the data
+
+        name: "imagenet", "fit", or the mean
+        mean, std: one number, or one a channel, in the units of x * scale
+        scale: factor of the values before; 1 / 255 makes 0 to 1 of u8
+        dtype: of the result: f32, f16 or bf16
+        layout: nhwc or nchw: channels last or channels first
+        field: which field
         """
+        if name is not None and not isinstance(name, str):
+            if mean is not None:
+                raise TypeError("normalize(): mean is given twice")
+            name, mean = None, name
+        more = {"scale": scale, "dtype": dtype, "layout": layout, "field": field}
         if name != "fit":
-            return self._add("normalize", (name,), more)
-        wrong = {"mean", "std", "scale"} & set(more)
+            return self._add("normalize", (name,), {**more, "mean": mean, "std": std})
+        given = {"mean": mean, "std": std, "scale": scale}
+        wrong = [word for word, value in given.items() if value is not None]
         if wrong:
-            raise TypeError(f"normalize('fit') finds {', '.join(sorted(wrong))} itself")
-        field = more.get("field") or "image"
-        found = self.statistics(field=field)
-        std = [value or 1.0 for value in found.std]  # a channel that is constant stays
-        return self._add("normalize", (), {**more, "mean": found.mean, "std": std})
+            raise TypeError(f"normalize('fit') finds {', '.join(wrong)} itself")
+        found = self.statistics(field=field or "image")
+        deviations = [value or 1.0 for value in found.std]  # a channel that is constant stays
+        return self._add("normalize", (), {**more, "mean": found.mean, "std": deviations})
 
     def filter(self, *where: str | Callable[[dict[str, Any]], object], callback: str | None = None) -> Self:
         """Keeps the samples for which a condition or a function holds.

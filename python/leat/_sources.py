@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ._arrays import from_user
-from ._bind import bind, near, quote, split_text
+from ._bind import bind, name_elsewhere, near, quote, split_text
 from ._dataset import Dataset, Origin
 from ._ops import OPS
 
@@ -33,7 +33,7 @@ def from_text(text: str) -> Dataset:
     for operation in operations:
         name = operation.split(None, 1)[0] if operation else ""
         if name not in OPS:
-            raise ValueError(f"from_text(): unknown operation '{name}'{near(name, OPS)}")
+            raise ValueError(f"from_text(): unknown operation '{name}'{name_elsewhere(name) or near(name, OPS)}")
     first = operations[0].split(None, 1)[0]
     remedy = {"arrays": "from_arrays", "source": "from_python", "stream": "from_generator"}.get(first)
     if remedy:

@@ -48,8 +48,9 @@ def _arguments(operation: str) -> dict[str, str]:
     args = OPS[name[1]].args
     found = {arg.name: arg.default or "" for arg in args}
     places = iter([arg.name for arg in args if not arg.named])
+    names = {name: arg.name for arg in args for name in arg.also}
     for key, word in words:
-        found[key or next(places)] = word
+        found[names.get(key, key) or next(places)] = word
     return found
 
 

@@ -40,3 +40,12 @@ int leat__dtype_find(const char *name, size_t n) {
             return i;
     return -1;
 }
+
+const char *leat__dtype_word(int i) {
+    for (int k = 0; k < LEAT_DTYPE_COUNT; k++) {
+        const char *const words[] = {dtypes[k].name, dtypes[k].alias[0], dtypes[k].alias[1]};
+        for (size_t j = 0; j < LEAT_COUNT(words); j++)
+            if (words[j] && i-- == 0) return words[j];
+    }
+    return NULL;
+}

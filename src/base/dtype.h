@@ -8,5 +8,7 @@
 
 /* The type of this name, of n bytes, in leat's words or in those of NumPy and TensorFlow; -1 if there is none. */
 int leat__dtype_find(const char *name, size_t n);
+/* The i-th of all names that it finds, NULL after the last. */
+const char *leat__dtype_word(int i);
 
 #endif

@@ -286,7 +286,8 @@ int leat__bucket_outputs(leat__planner *planner, leat_error *err) {
 static int plan_prefetch(leat__planner *planner, const leat__use *use, leat_error *err) {
     const char *text = leat__use_arg(use, "count")->text;
     int64_t count = 0;
-    if (strcmp(text, "auto") != 0 && (!leat__parse_int(text, &count) || count < 1 || count > 1000))
+    const bool chosen = strcmp(text, "auto") == 0 || strcmp(text, "-1") == 0; /* -1 is tf.data.AUTOTUNE */
+    if (!chosen && (!leat__parse_int(text, &count) || count < 1 || count > 1000))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "must be auto or a number from 1 to 1000, not '%s'", text);
     planner->plan->prefetch = (int)count;
@@ -295,17 +296,17 @@ static int plan_prefetch(leat__planner *planner, const leat__use *use, leat_erro
 
 /* ------------------------------------------------------------------------------------------ the table */
 
-#define SIZE_ARG                                                        \
-    {                                                                   \
-        .name = "size", .kind = LEAT_ARG_INT, .min = 1, .max = 1 << 24, \
-        .help = "samples in a batch, of one rank"                       \
+#define SIZE_ARG                                                                              \
+    {                                                                                         \
+        .name = "size", .also = "batch_size", .kind = LEAT_ARG_INT, .min = 1, .max = 1 << 24, \
+        .help = "samples in a batch, of one rank"                                             \
     }
 
-#define REMAINDER_ARGS                                                                      \
+#define REMAINDER_ARGS(by_name)                                                             \
     {.name = "drop_remainder",                                                              \
      .kind = LEAT_ARG_BOOL,                                                                 \
      .fallback = "false",                                                                   \
-     .named = true,                                                                         \
+     .named = (by_name),                                                                    \
      .help = "leave out a last batch that is not full"},                                    \
     {                                                                                       \
         .name = "pad_remainder", .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true, \
@@ -321,7 +322,7 @@ const leat__op leat__ops_batch[] = {
              "torch.utils.data.DataLoader(batch_size)",
      .flags = LEAT_OP_SIZED,
      .plan = plan_batch,
-     .arg = {SIZE_ARG, REMAINDER_ARGS}},
+     .arg = {SIZE_ARG, REMAINDER_ARGS(false)}},
     {.name = "padded_batch",
      .kind = LEAT_OP_BATCH,
      .help =
@@ -331,11 +332,13 @@ const leat__op leat__ops_batch[] = {
      .plan = plan_padded_batch,
      .arg = {SIZE_ARG,
              {.name = "shapes",
+              .also = "padded_shapes",
               .kind = LEAT_ARG_TEXTS,
               .fallback = "",
               .pairs = true,
               .help = "fields of one size in all batches: image=640x640x3; * is the largest of the batch"},
              {.name = "padding",
+              .also = "padding_values",
               .kind = LEAT_ARG_TEXT,
               .fallback = "0",
               .named = true,
@@ -346,7 +349,7 @@ const leat__op leat__ops_batch[] = {
               .named = true,
               .help = "the largest size there can be, where neither text nor index tells it: 2000x2000x3, "
                       "or image:2000x2000x3"},
-             REMAINDER_ARGS}},
+             REMAINDER_ARGS(true)}},
     {.name = "unbatch",
      .kind = LEAT_OP_BATCH,
      .help = "Takes batches apart into samples.",
@@ -359,7 +362,7 @@ const leat__op leat__ops_batch[] = {
      .like = "tf.data.Dataset.rebatch",
      .flags = LEAT_OP_SIZED | LEAT_OP_DIVIDES,
      .plan = plan_rebatch,
-     .arg = {SIZE_ARG, REMAINDER_ARGS}},
+     .arg = {SIZE_ARG, REMAINDER_ARGS(false)}},
     {.name = "bucket_by_aspect_ratio",
      .kind = LEAT_OP_ORDER,
      .help = "Batches of pictures of like shape: buckets by width over height, batches as they become full.",
@@ -378,6 +381,10 @@ const leat__op leat__ops_batch[] = {
      .like = "tf.data.Dataset.prefetch, torch.utils.data.DataLoader(prefetch_factor)",
      .flags = LEAT_OP_NO_BYTES,
      .plan = plan_prefetch,
-     .arg = {{.name = "count", .kind = LEAT_ARG_TEXT, .fallback = "auto", .help = "a number, or auto"}}},
+     .arg = {{.name = "count",
+              .also = "buffer_size",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "auto",
+              .help = "a number, or auto; -1 is auto"}}},
     {0},
 };

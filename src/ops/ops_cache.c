@@ -225,6 +225,7 @@ const leat__op leat__ops_cache[] = {
      .flags = LEAT_OP_NO_BYTES | LEAT_OP_FREEZES,
      .plan = plan_cache,
      .arg = {{.name = "path",
+              .also = "filename",
               .kind = LEAT_ARG_TEXT,
               .fallback = "",
               .help = "a directory, which is made; left out: in memory"},

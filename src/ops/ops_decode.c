@@ -165,7 +165,8 @@ const leat__op leat__ops_decode[] = {
     {.name = "random_jpeg_quality",
      .kind = LEAT_OP_IMAGE,
      .help = "The same with a whole number drawn from [lower, upper).",
-     .like = "tf.image.random_jpeg_quality, tf.image.stateless_random_jpeg_quality, torchvision JPEG",
+     .like = "tf.image.random_jpeg_quality, tf.image.stateless_random_jpeg_quality, torchvision JPEG, "
+             "albumentations ImageCompression",
      .random = true,
      .plan = plan_random_jpeg,
      .arg = {ARG_QUALITY("lower", "least quality"), ARG_QUALITY("upper", "above the best quality"),

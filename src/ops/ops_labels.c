@@ -209,6 +209,7 @@ const leat__op leat__ops_labels[] = {
      .plan = plan_one_hot,
      .arg = {LEAT_ARG_FIELD_OR("label"),
              {.name = "classes",
+              .also = "num_classes|depth",
               .kind = LEAT_ARG_INT,
               .fallback = "0",
               .max = 1 << 24,

@@ -71,7 +71,10 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
     if (repeated && planner->plan->stream)
         return leat__stream_plan_refuse(use, err, "a window does not reach from one repetition into the next",
                                         "write shuffle before repeat");
-    if (planner->plan->stream && verb.window == 0) verb.window = STREAM_WINDOW;
+    if (planner->plan->stream && verb.window == 0) {
+        const int64_t buffer = leat__use_arg(use, "buffer_size")->i;
+        verb.window = buffer > 0 ? (uint64_t)buffer : STREAM_WINDOW;
+    }
     if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "what has no end cannot be shuffled as a whole: write shuffle before repeat, "
@@ -238,8 +241,17 @@ const leat__op leat__ops_order[] = {
               .max = 1e9,
               .named = true,
               .help = "with block: so many blocks are shuffled together"},
+             {.name = "buffer_size",
+              .kind = LEAT_ARG_INT,
+              .fallback = "0",
+              .max = 1e15,
+              .named = true,
+              .help =
+                  "of tf.data: the window of a stream; elsewhere taken and not needed, since all samples are "
+                  "shuffled"},
              LEAT_ARG_SEED,
              {.name = "reshuffle",
+              .also = "reshuffle_each_iteration",
               .kind = LEAT_ARG_BOOL,
               .fallback = "true",
               .named = true,
@@ -288,12 +300,14 @@ const leat__op leat__ops_order[] = {
      .like = "tf.data.Dataset.interleave, tf.data.TFRecordDataset(num_parallel_reads)",
      .plan = plan_interleave,
      .arg = {{.name = "cycle",
+              .also = "cycle_length",
               .kind = LEAT_ARG_INT,
               .fallback = "16",
               .min = 1,
               .max = LEAT_INTERLEAVE_CYCLE_MAX,
               .help = "shards at a time"},
              {.name = "block",
+              .also = "block_length",
               .kind = LEAT_ARG_INT,
               .fallback = "1",
               .min = 1,

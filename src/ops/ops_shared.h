@@ -26,17 +26,18 @@
     }
 #define LEAT_ARG_METHOD                                                                                     \
     {                                                                                                       \
-        .name = "method", .kind = LEAT_ARG_WORD, .fallback = "bilinear", .named = true,                     \
+        .name = "method", .also = "interpolation", .kind = LEAT_ARG_WORD, .fallback = "bilinear",           \
+        .named = true,                                                                                      \
         .words =                                                                                            \
             "bilinear|nearest|bicubic|area|lanczos3|lanczos5|gaussian|mitchellcubic|box|hamming|lanczos",   \
         .help = "interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the " \
                 "last three"                                                                                \
     }
-#define LEAT_ARG_TF_METHOD                                                                 \
-    {                                                                                      \
-        .name = "method", .kind = LEAT_ARG_WORD, .fallback = "bilinear", .named = true,    \
-        .words = "bilinear|nearest|bicubic|area|lanczos3|lanczos5|gaussian|mitchellcubic", \
-        .help = "interpolation of tf.image.resize"                                         \
+#define LEAT_ARG_TF_METHOD                                                                                \
+    {                                                                                                     \
+        .name = "method", .also = "interpolation", .kind = LEAT_ARG_WORD, .fallback = "bilinear",         \
+        .named = true, .words = "bilinear|nearest|bicubic|area|lanczos3|lanczos5|gaussian|mitchellcubic", \
+        .help = "interpolation of tf.image.resize"                                                        \
     }
 #define LEAT_ARG_ANTIALIAS                                                              \
     {                                                                                   \
@@ -55,10 +56,10 @@
         .help = "with a border first that gives it the shape of the result"                       \
     }
 /* Its words in the order of leat__pad_mode. */
-#define LEAT_ARG_PAD_MODE                                                             \
-    {                                                                                 \
-        .name = "mode", .kind = LEAT_ARG_WORD, .fallback = "constant", .named = true, \
-        .words = "constant|edge|reflect|symmetric", .help = "what the border shows"   \
+#define LEAT_ARG_PAD_MODE                                                                          \
+    {                                                                                              \
+        .name = "mode", .also = "padding_mode", .kind = LEAT_ARG_WORD, .fallback = "constant",     \
+        .named = true, .words = "constant|edge|reflect|symmetric", .help = "what the border shows" \
     }
 #define LEAT_ARG_BORDER_FILL                                                                 \
     {                                                                                        \
@@ -90,13 +91,13 @@
     }
 #define LEAT_ARG_FILL(fallback_)                                                                     \
     {                                                                                                \
-        .name = "fill", .kind = LEAT_ARG_WORD, .fallback = fallback_,                                \
+        .name = "fill", .also = "fill_mode", .kind = LEAT_ARG_WORD, .fallback = fallback_,           \
         .words = "constant|nearest|reflect|wrap", .named = true, .help = "what lies beyond the edge" \
     }
-#define LEAT_ARG_FILL_VALUE(name_)                                            \
-    {                                                                         \
-        .name = name_, .kind = LEAT_ARG_TEXT, .fallback = "0", .named = true, \
-        .help = "of fill=constant: one number, or one a channel"              \
+#define LEAT_ARG_FILL_VALUE(name_)                                                                  \
+    {                                                                                               \
+        .name = name_, .also = "fill_value", .kind = LEAT_ARG_TEXT, .fallback = "0", .named = true, \
+        .help = "of fill=constant: one number, or one a channel"                                    \
     }
 #define LEAT_ARG_INTERPOLATION                                                                               \
     {                                                                                                        \

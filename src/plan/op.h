@@ -28,6 +28,7 @@ typedef struct leat__arg {
     const char *words;    /* LEAT_ARG_WORD: "raise|skip|replace"                 */
     double min, max;      /* both 0 = any                                        */
     const char *was;      /* the name it had before: an error that says the new one      */
+    const char *also;     /* its names elsewhere, which are taken too: "num_classes|depth"       */
     bool named;           /* only as name=value                                  */
     bool pairs;           /* LEAT_ARG_TEXTS: name=value with an unknown name is one of them */
     const char *help;
@@ -105,6 +106,16 @@ const leat__op *leat__op_find(const char *name);
 const char *leat__nearest(const char *word, const char *(*next)(const void *user, size_t i),
                           const void *user);
 const char *leat__op_nearest(const char *name);
+
+/* The operation that another library calls so ("RandomHorizontalFlip"; case and _ do not matter), or the one with an
+ * argument that is called so there ("rotation_range"): then *arg, else NULL. NULL if there is none. */
+const leat__op *leat__op_elsewhere(const char *name, const leat__arg **arg);
+/* Whether word is one of "a|b|c"; words may be NULL. */
+bool leat__is_word_of(const char *words, const char *word);
+/* Edits that turn a into b, a swap of neighbours counting as one. */
+int leat__edits(const char *a, const char *b);
+/* The type whose name is nearest, NULL if none is near. */
+const char *leat__dtype_nearest(const char *name);
 
 /* Readers of a number's text, free of locale: the whole text must be one. */
 bool leat__parse_int(const char *text, int64_t *out);   /* with KiB, MiB, GiB, k, M */

@@ -153,6 +153,13 @@ static bool read_value(const leat__arg *arg, const char *text, leat__arg_value *
     return true;
 }
 
+static int fail_dtype(lexer *lex, const leat__op *op, const leat__arg *arg, const char *text, int column) {
+    const char *near = leat__dtype_nearest(text);
+    return fail_at(lex->err, LEAT_ERR_SYNTAX, column, "%s: %s must be %s, not '%s'%s%s%s", op->name,
+                   arg->name, kind_words(arg), text, near ? "; did you mean '" : "", near ? near : "",
+                   near ? "'?" : "");
+}
+
 static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
     const leat__arg *arg = &use->op->arg[number];
     leat__arg_value *v = &use->arg[number];
@@ -161,9 +168,11 @@ static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
         return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s: %s is given twice", use->op->name,
                        arg->name);
     leat__arg_value read = {0};
-    if (!read_value(arg, t->value, &read))
+    if (!read_value(arg, t->value, &read)) {
+        if (arg->kind == LEAT_ARG_DTYPE) return fail_dtype(lex, use->op, arg, t->value, t->value_column);
         return fail_at(lex->err, LEAT_ERR_SYNTAX, t->value_column, "%s: %s must be %s, not '%s'",
                        use->op->name, arg->name, kind_words(arg), t->value);
+    }
     if ((arg->min != 0 || arg->max != 0) && (read.x < arg->min || read.x > arg->max))
         return fail_at(lex->err, LEAT_ERR_ARGUMENT, t->value_column,
                        "%s: %s must lie between %.15g and %.15g, not %s", use->op->name, arg->name, arg->min,
@@ -213,7 +222,8 @@ static int place_positional(lexer *lex, leat__use *use, int *next, const token *
 static int place_named(lexer *lex, leat__use *use, const token *t) {
     const leat__op *op = use->op;
     for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++)
-        if (strcmp(op->arg[i].name, t->key) == 0) return set_value(lex, use, i, t);
+        if (strcmp(op->arg[i].name, t->key) == 0 || leat__is_word_of(op->arg[i].also, t->key))
+            return set_value(lex, use, i, t);
     for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++) {
         if (!op->arg[i].pairs) continue;
         const token pair = {
@@ -237,6 +247,10 @@ static int fill_defaults(lexer *lex, leat__use *use) {
     for (int i = 0; i < LEAT_ARGS_MAX && use->op->arg[i].name; i++) {
         const leat__arg *arg = &use->op->arg[i];
         if (use->arg[i].given) continue;
+        /* "cast flot32": what was taken for a field was meant as the type. */
+        if (!arg->fallback && arg->kind == LEAT_ARG_DTYPE && i > 0 && use->arg[i - 1].given &&
+            leat__dtype_nearest(use->arg[i - 1].text))
+            return fail_dtype(lex, use->op, arg, use->arg[i - 1].text, use->arg[i - 1].column);
         if (!arg->fallback)
             return fail_at(lex->err, LEAT_ERR_SYNTAX, use->column, "%s needs %s (%s)", use->op->name,
                            arg->name, arg->help);
@@ -248,6 +262,29 @@ static int fill_defaults(lexer *lex, leat__use *use) {
     return 0;
 }
 
+static int fail_unknown(lexer *lex, const token *t) {
+    const char *name = t->key ? t->key : t->value, *near = leat__op_nearest(name);
+    const leat__arg *arg;
+    const leat__op *op = leat__op_elsewhere(name, &arg);
+    char shown[80];
+    leat__printable(shown, sizeof shown, name, strlen(name));
+    if (t->key && leat__op_find(name))
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column,
+                       "an operation begins with its name: write '%s %s'", shown, t->value);
+    if (op && arg)
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column,
+                       "unknown operation '%s': leat has it as an argument, '%s %s=...'", shown, op->name,
+                       arg->name);
+    if (op)
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "unknown operation '%s': leat calls it '%s'",
+                       shown, op->name);
+    if (near)
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "unknown operation '%s'; did you mean '%s'?",
+                       shown, near);
+    return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "unknown operation '%s': 'leat ops' lists all",
+                   shown);
+}
+
 static int read_verb(lexer *lex) {
     leat_spec *spec = lex->spec;
     token t;
@@ -256,16 +293,7 @@ static int read_verb(lexer *lex) {
     if (rc == 0)
         return fail_at(lex->err, LEAT_ERR_SYNTAX, column_of(lex, lex->at), "an operation is missing here");
     const leat__op *op = t.key ? NULL : leat__op_find(t.value);
-    if (!op) {
-        const char *near = leat__op_nearest(t.value);
-        char shown[80];
-        leat__printable(shown, sizeof shown, t.key ? t.key : t.value, strlen(t.key ? t.key : t.value));
-        if (near)
-            return fail_at(lex->err, LEAT_ERR_SYNTAX, t.column, "unknown operation '%s'; did you mean '%s'?",
-                           shown, near);
-        return fail_at(lex->err, LEAT_ERR_SYNTAX, t.column, "unknown operation '%s': 'leat ops' lists all",
-                       shown);
-    }
+    if (!op) return fail_unknown(lex, &t);
     if (spec->n_uses == LEAT_USES_MAX)
         return fail_at(lex->err, LEAT_ERR_LIMIT, t.column, "more than %d operations", LEAT_USES_MAX);
     leat__use *use = &spec->use[spec->n_uses];

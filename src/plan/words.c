@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words and numbers of the pipeline text: looking up, guessing what was meant, reading numbers without a locale. */
+/* Words and numbers of the pipeline text: looking up, guessing what was meant, the names that other libraries have (`like`
+ * and `also` of the table), reading numbers without a locale. */
 #include "plan/op.h"
 
 #include <stdio.h>
+
+#include "base/dtype.h"
 
 const leat__op *leat__op_find(const char *name) {
     const leat__op *op;
@@ -11,8 +14,8 @@ const leat__op *leat__op_find(const char *name) {
     return NULL;
 }
 
-/* Edits that turn a into b, a swap of neighbours counting as one; more than 40 letters are not compared. */
-static int distance(const char *a, const char *b) {
+/* More than 40 letters are not compared. */
+int leat__edits(const char *a, const char *b) {
     enum { LETTERS = 40 };
     const int n = (int)strlen(a), m = (int)strlen(b);
     if (n > LETTERS || m > LETTERS) return LETTERS;
@@ -35,7 +38,7 @@ const char *leat__nearest(const char *word, const char *(*next)(const void *user
     const char *best = NULL, *known;
     int best_distance = 1 + (int)strlen(word) / 3;
     for (size_t i = 0; (known = next(user, i)) != NULL; i++) {
-        const int d = distance(word, known);
+        const int d = leat__edits(word, known);
         if (d <= best_distance && (!best || d < best_distance)) best = known, best_distance = d;
     }
     /* A word that was only begun, or that misses its first part: "flip_left_right". */
@@ -53,6 +56,78 @@ static const char *op_name(const void *user, size_t i) {
 const char *leat__op_nearest(const char *name) {
     return leat__nearest(name, op_name, NULL);
 }
+
+static const char *dtype_name(const void *user, size_t i) {
+    (void)user;
+    return leat__dtype_word((int)i);
+}
+
+const char *leat__dtype_nearest(const char *name) {
+    return leat__nearest(name, dtype_name, NULL);
+}
+
+/* ------------------------------------------------------------------------------ names of other libraries */
+
+enum { FOLDED_SIZE = 64 };
+
+/* Without case and _, so that RandomHorizontalFlip and random_horizontal_flip are one; false if it is too long. */
+static bool fold(char out[FOLDED_SIZE], const char *name, size_t n) {
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (name[i] == '_') continue;
+        if (used == FOLDED_SIZE - 1) return false;
+        out[used++] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + ('a' - 'A') : name[i]);
+    }
+    out[used] = 0;
+    return used > 0;
+}
+
+static bool same(const char *folded, const char *name, size_t n) {
+    char other[FOLDED_SIZE];
+    return fold(other, name, n) && strcmp(folded, other) == 0;
+}
+
+/* Whether one of the names in `like` is meant: the last word of "tf.image.resize" or "torchvision Resize", or the
+ * argument in "keras ImageDataGenerator(rescale)". */
+static bool has_name(const char *like, const char *folded) {
+    for (const char *word = like; *word;) {
+        const size_t n = strcspn(word, " .,()");
+        const char end = word[n];
+        if ((end == ')' || end == ',' || end == 0) && same(folded, word, n)) return true;
+        word += n + (end != 0);
+    }
+    return false;
+}
+
+bool leat__is_word_of(const char *words, const char *word) {
+    const size_t n = strlen(word);
+    while (words && *words) {
+        const size_t len = strcspn(words, "|");
+        if (len == n && memcmp(words, word, n) == 0) return true;
+        words += len + (words[len] == '|');
+    }
+    return false;
+}
+
+const leat__op *leat__op_elsewhere(const char *name, const leat__arg **arg) {
+    const leat__op *op, *best = NULL;
+    char folded[FOLDED_SIZE];
+    int best_edits = 0;
+    *arg = NULL;
+    if (!fold(folded, name, strlen(name))) return NULL;
+    for (size_t i = 0; (op = leat__op_at(i)) != NULL; i++) {
+        if (!has_name(op->like, folded) && !same(folded, op->name, strlen(op->name))) continue;
+        /* Several may have it: keras.layers.Rescaling is cast and rescale. */
+        const int edits = leat__edits(folded, op->name);
+        if (!best || edits < best_edits) best = op, best_edits = edits;
+    }
+    for (size_t i = 0; !best && (op = leat__op_at(i)) != NULL; i++)
+        for (int k = 0; k < LEAT_ARGS_MAX && op->arg[k].name && !best; k++)
+            if (leat__is_word_of(op->arg[k].also, name)) best = op, *arg = &op->arg[k];
+    return best;
+}
+
+/* --------------------------------------------------------------------------------------------- numbers */
 
 bool leat__parse_int(const char *text, int64_t *out) {
     static const struct {

@@ -35,9 +35,17 @@ int leat_op_at(int i, leat_op_info *op) {
             .max = arg->max,
             .named = arg->named,
             .help = arg->help,
+            .also = arg->also,
         };
     }
     return 0;
+}
+
+const char *leat_op_elsewhere(const char *name, const char **argument) {
+    const leat__arg *arg = NULL;
+    const leat__op *op = name ? leat__op_elsewhere(name, &arg) : NULL;
+    if (argument) *argument = arg ? arg->name : NULL;
+    return op ? op->name : NULL;
 }
 
 const char *leat_op_near(const char *name) {

@@ -77,7 +77,7 @@ def test_every_operation_is_explained_and_says_what_differs():
 
 
 def test_names_elsewhere_begin_with_their_library():
-    name = r"(?:(?:tf|keras|torch\.utils\.data|PIL)\.[\w.]+|(?:torchvision|keras) [\w.]+)(?:\(\w+(?:=\"\w+\")?\))?"
+    name = r"(?:(?:tf|keras|torch\.utils\.data|PIL)\.[\w.]+|(?:torchvision|keras|albumentations) [\w.]+)(?:\(\w+(?:=\"\w+\")?\))?"
     for op in json.loads(leat("ops", "--json")):
         assert re.fullmatch(rf"(?:{name}(?:, {name})*)?", op["like"]), f"{op['name']}: {op['like']}"
 

@@ -50,7 +50,7 @@ def test_ops_json(leat):
         assert set(op) == {"name", "kind", "help", "like", "random", "args"}
         assert op["kind"] in KINDS and op["help"].endswith(".") and isinstance(op["random"], bool)
         for arg in op["args"]:
-            assert set(arg) == {"name", "type", "default", "words", "min", "max", "named", "help"}
+            assert set(arg) == {"name", "type", "default", "words", "min", "max", "named", "also", "help"}
             assert arg["type"] in TYPES and arg["help"] and isinstance(arg["named"], bool)
             assert (arg["words"] is not None) == (arg["type"] == "word")
             if arg["words"] and arg["default"]:
@@ -90,3 +90,25 @@ def test_ops_that_do_not_exist(leat):
     assert "did you mean 'resize'?" in leat("ops", "resise", code=2).stderr
     assert "there is no operation 'zzzzzz': 'leat ops' lists them" in leat("ops", "zzzzzz", code=2).stderr
     assert leat("ops", "a", "b", code=2).stderr
+
+
+def test_names_of_other_libraries_are_known(leat):
+    for text, words in (
+            ("synth | RandomHorizontalFlip", "unknown operation 'RandomHorizontalFlip': leat calls it 'random_flip_left_right'"),
+            ("synth | rotation_range 20", "leat has it as an argument, 'image_data_generator rotation=...'"),
+            ("synth | Rescaling 1/255", "leat calls it 'rescale'"),
+            ("synth | cast flot32", "column 14: cast: dtype must be a type such as u8, f32 or i64, not 'flot32'; did you mean 'float32'?"),
+            ("synth | cast image flot32", "column 20: cast: dtype must be"),
+            ("synth | cast field=image", "cast needs dtype")):
+        assert words in leat("plan", text, code=2).stderr
+
+
+def test_arguments_have_the_names_of_other_libraries_too(leat):
+    for own, theirs in (
+            ("batch 32 drop_remainder=true", "batch batch_size=32 drop_remainder=true"), ("batch 32 true", "batch size=32 drop_remainder=true"),
+            ("shuffle seed=3 | batch 4", "shuffle buffer_size=10 seed=3 | batch 4"),
+            ("image_data_generator rotation=20 zoom=0.2 | batch 4", "image_data_generator rotation_range=20 zoom_range=0.2 | batch 4"),
+            ("one_hot classes=12 | batch 4", "one_hot depth=12 | batch 4"), ("batch 4 | prefetch auto", "batch 4 | prefetch -1")):
+        found = [leat("run", f"synth 100 8 8 | {text}", "--sink", "digest").stdout for text in (own, theirs)]
+        assert found[0] == found[1], own
+    assert "also called batch_size)" in " ".join(leat("ops", "batch").stdout.split())

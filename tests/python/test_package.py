@@ -41,12 +41,21 @@ def test_version(command):
     (lambda ds: ds.batch(0), ValueError, "between"),
     (lambda ds: ds.shuffle(reshuffle="yes"), TypeError, "True or False"),
     (lambda ds: ds.cast(7), TypeError, "a type such as"),
+    (lambda ds: ds.cast("flot32"), ValueError, "not 'flot32'; did you mean 'float32'"),
+    (lambda ds: ds.cast("pixels", "f33"), ValueError, "not 'f33'; did you mean 'f"),
+    (lambda ds: ds.resize((1, 2, 3)), TypeError, "a size is .height, width."),
+    (lambda ds: ds.resize((1, 2), width=3), TypeError, "width is given twice"),
+    (lambda ds: ds.batch(3, batch_size=4), TypeError, "size is given twice"),
+    (lambda ds: ds.select("image", fields=["label"]), TypeError, "fields is given twice"),
+    (lambda ds: ds.batch(4, num_parallel_calls=-1), TypeError, "leat uses all cores"),
     (lambda ds: ds.random_brightness("much").batch(2).length, leat.TextError, "must be a number"),
     (lambda ds: ds.rezise(3), AttributeError, "did you mean 'resize'"),
     (lambda ds: ds.configure(thread=3), TypeError, "did you mean 'threads'"),
     (lambda ds: ds.configure(threads="3"), TypeError, "threads must be int"),
     (lambda ds: ds.normalize("imagnet"), ValueError, "did you mean 'imagenet'"),
     (lambda ds: ds.normalize("fit", mean=3), TypeError, "finds mean itself"),
+    (lambda ds: ds.shard(4, 0), ValueError, r"shard\(0, 4\); tf.data has it the other way round"),
+    (lambda ds: ds.shard(4), TypeError, "both numbers"),
     (lambda ds: ds.as_tuple(), TypeError, "names of fields"),
     (lambda ds: ds.state(-1), ValueError, "from 0"),
     (lambda ds: ds.show(0), ValueError, "from 1 to"),
@@ -74,6 +83,27 @@ def test_arguments_become_text():
     assert last(ds.resize(224)) == "resize height=224"
     assert last(ds.resize(numpy.int64(4), width=5, method=None)) == "resize height=4 width=5"
     assert last(ds.random_resized_crop(8, scale=(0.5, 1))) == "random_resized_crop height=8 scale=0.5,1"
+    assert last(ds.resize((224, 225))) == last(ds.resize(size=(224, 225))) == "resize height=224 width=225"
+    assert last(ds.resize(height=[4, 5], method="area")) == "resize height=4 width=5 method=area"
+    assert last(ds.random_crop(numpy.array([4, 5]))) == "random_crop height=4 width=5"
+    assert last(ds.decode("mask")) == "decode field=mask" and last(ds.boxes("box")) == "boxes field=box"
+    assert last(ds.cast("pixels", "f32")) == last(ds.cast("pixels", dtype="f32")) == "cast field=pixels dtype=f32"
+    assert last(ds.one_hot("label", 10)) == last(ds.one_hot(num_classes=10, field="label")) == (
+        "one_hot field=label classes=10")
+    assert last(ds.random_flip(field=["image", "mask"])) == "random_flip field=image,mask"
+    assert last(ds.normalize((0.5, 0.5), [2, 3])) == "normalize mean=0.5,0.5 std=2,3"
+    assert last(ds.shard(num_shards=4, index=1)) == "shard part=1/4"
+    assert last(ds.reshape("x", 4, 4)) == "reshape field=x 4 4" and last(ds.one_hot(10)) == "one_hot classes=10"
+    assert last(ds.padded_batch(4, max={"boxes": (10, 4), "ids": 7})) == "padded_batch size=4 max=boxes:10x4,ids:7"
+    assert last(ds.padded_batch(4, max=(9, 9, 3))) == "padded_batch size=4 max=9x9x3"
+    assert last(ds.padded_batch(4, padded_shapes={"image": (None, 8, 3)}, padding_values={"image": 1})) == (
+        'padded_batch size=4 "image=*x8x3" padding=image:1')
+    assert last(ds.batch(batch_size=32)) == "batch size=32" and ds.batch(batch_size=32).batch_size == 32
+    assert last(ds.batch(32, True)) == "batch size=32 drop_remainder=true"
+    assert last(ds.shuffle(1000, 42, reshuffle_each_iteration=False)) == (
+        "shuffle buffer_size=1000 seed=42 reshuffle=false")
+    assert last(ds.image_data_generator(rotation_range=20)) == "image_data_generator rotation=20"
+    assert last(ds.label_map({"ant": 1, "bee": 0})) == 'label_map map="ant=1,bee=0"'
     assert last(ds.cast(numpy.float32, scale=1 / 255)) == f"cast dtype=float32 scale={1 / 255!r}"
     assert last(ds.cast(numpy.dtype("f2"), field="label")) == "cast field=label dtype=float16"
     assert last(ds.reshape(4, 16, 3)) == "reshape 4 16 3"
@@ -83,6 +113,67 @@ def test_arguments_become_text():
     assert last(ds.batch(4, drop_remainder=True)) == "batch size=4 drop_remainder=true"
     assert last(ds.parse("x:float[8]", from_="record")) == "parse x:float[8] from=record"
     assert "random_flip_left_right" in inspect.getsource(leat.Dataset) and ds.batch(3).batch_size == 3
+
+
+def test_a_buffer_size_is_taken_and_the_shuffle_is_a_full_one():
+    def order(ds) -> list[int]:
+        return [label for batch in ds.select("index").batch(50) for label in batch.tolist()]
+
+    ds = leat.synthetic(200, 4, 4).enumerate(of="sample")
+    assert order(ds.shuffle(10, seed=1)) == order(ds.shuffle(buffer_size=10, seed=1)) == order(ds.shuffle(seed=1))
+    assert order(ds.shuffle(window=10, seed=1)) != order(ds.shuffle(seed=1))
+
+
+@pytest.mark.parametrize("name, words", [
+    ("horizontal_flip", "leat calls it 'random_flip_left_right'"),
+    ("RandomHorizontalFlip", "leat calls it 'random_flip_left_right'"),
+    ("HorizontalFlip", "leat calls it 'random_flip_left_right'"),
+    ("VerticalFlip", "leat calls it 'random_flip_up_down'"),
+    ("rotation_range", r"as an argument, 'image_data_generator\(rotation=...\)'"),
+    ("width_shift_range", r"as an argument, 'image_data_generator\(width_shift=...\)'"),
+    ("ColorJitter", "leat calls it 'color_jitter'"),
+    ("RandomBrightnessContrast", "leat calls it 'color_jitter'"),
+    ("RandomResizedCrop", "leat calls it 'random_resized_crop'"),
+    ("random_resize_crop", "did you mean 'random_resized_crop'"),
+    ("to_tensor", "leat calls it 'cast'"),
+    ("ToTensorV2", "leat calls it 'cast'"),
+    ("Normalize", "leat calls it 'normalize'"),
+    ("Rescaling", "leat calls it 'rescale'"),
+    ("CenterCrop", "leat calls it 'center_crop'"),
+    ("ImageFolder", "leat calls it 'leat.from_directory'"),
+    ("from_tensor_slices", "leat calls it 'leat.from_arrays'"),
+])
+def test_names_of_other_libraries(name, words):
+    with pytest.raises(AttributeError, match=words):
+        getattr(leat.synthetic(10), name)
+    if "leat.from_" in words:
+        with pytest.raises(AttributeError, match=words):
+            getattr(leat, name)
+    with pytest.raises(ValueError, match=words.split("'")[0]):
+        leat.from_text(f"synth | {name} 3")
+
+
+def test_signatures_and_docstrings():
+    """help(), Jupyter and inspect.signature show parameters with defaults; every docstring has an example that works."""
+    assert str(inspect.signature(leat.Dataset.resize)).startswith(
+        "(self, height, width=None, *, method='bilinear', flavour='tf', antialias=False")
+    assert str(inspect.signature(leat.synthetic().batch)) == "(size, drop_remainder=False, *, pad_remainder=False)"
+    assert str(inspect.signature(leat.Dataset.reshape)) == "(self, *shape, field='image')"
+    ds = leat.synthetic(10, 8, 8)
+    for name, op in OPS.items():
+        method = getattr(leat.Dataset, name, None)
+        if op.kind == "source" or not hasattr(method, "__wrapped__"):
+            continue
+        shown = inspect.signature(method).parameters
+        words = inspect.getdoc(method)
+        for arg in op.args:
+            parameter = shown[arg.name + "_" if arg.name == "from" else arg.name]
+            assert (parameter.default is parameter.empty) == (arg.default is None or arg.type in ("texts", "ints"))
+            assert f"\n{parameter.name}: " in words, f"{name}: {parameter.name}"
+        example = re.search(r"^ *(ds\..*)$", words, re.M)
+        assert example, name
+        made = eval(example[1], {"ds": ds})
+        assert made.operations[-1].split()[0] == name
 
 
 def test_quoting():
@@ -192,6 +283,6 @@ def test_types():
     assert done.returncode == 0, done.stdout + done.stderr
     done = subprocess.run([tool, "--strict", "--python-version", "3.11", "--cache-dir", ROOT / "build/mypy", use],
                           capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "python")})
-    wrong = re.findall(r"typed_use.py:(\d+): error", done.stdout)
+    wrong = list(dict.fromkeys(re.findall(r"typed_use.py:(\d+): error", done.stdout)))
     marked = [str(number) for number, line in enumerate(use.read_text().splitlines(), 1) if "# wrong" in line]
     assert wrong == marked, done.stdout

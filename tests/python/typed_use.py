@@ -14,6 +14,13 @@ for batch in ds.batches():
     batch.structure()
 weights: dict[int, float] = ds.class_weights()
 leat.from_tfrecord(["a", "b"], {"image": "bytes"}).decode().resize(8, 8, method="area").padded_batch(4)
+ds.resize((224, 224)).resize(size=224).resize(height=[8, 9]).batch(batch_size=4).batch(4, True)
+ds.shuffle(buffer_size=1000).shuffle(1000, 7, reshuffle_each_iteration=False).decode("mask").boxes("box")
+ds.cast("pixels", "f32").cast("f32").cast(dtype="f32", field="x").one_hot("label", 10).one_hot(num_classes=10)
+ds.padded_batch(4, max={"boxes": (10, 4)}).image_data_generator(rotation_range=20, zoom_range=(0.8, 1.2))
+ds.rezise(8)  # wrong
+ds.horizontal_flip()  # wrong
+ds.batch()  # wrong
 ds.resize("8")  # wrong
 ds.resize(8, method="aera")  # wrong
 ds.resize(8, hieght=3)  # wrong

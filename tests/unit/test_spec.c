@@ -92,7 +92,7 @@ static void test_mistakes(void **state) {
     refuse("synth | shufle", LEAT_ERR_SYNTAX, 9, "'shuffle'");
     refuse("synth | hsuffle", LEAT_ERR_SYNTAX, 9, "'shuffle'");
     refuse("synth | xyzzyplugh", LEAT_ERR_SYNTAX, 9, "'leat ops' lists all");
-    refuse("synth | batch=3", LEAT_ERR_SYNTAX, 9, "unknown operation");
+    refuse("synth | batch=3", LEAT_ERR_SYNTAX, 9, "write 'batch 3'");
     refuse("synth | resize 3 flavor=pil", LEAT_ERR_SYNTAX, 18, "did you mean 'flavour'?");
     refuse("synth | resize 3 3 3", LEAT_ERR_SYNTAX, 20, "one argument too many");
     refuse("synth | resize", LEAT_ERR_SYNTAX, 9, "needs height");
@@ -104,9 +104,15 @@ static void test_mistakes(void **state) {
     refuse("synth | resize 65536", LEAT_ERR_ARGUMENT, 16, "between 1 and 65535");
     refuse("synth | resize 3 method=cubic", LEAT_ERR_SYNTAX, 25, "bilinear|nearest");
     refuse("synth | batch 2 drop_remainder=yes", LEAT_ERR_SYNTAX, 32, "true or false");
-    refuse("synth | cast floaty", LEAT_ERR_SYNTAX, 9, "needs dtype");
+    refuse("synth | cast floaty", LEAT_ERR_SYNTAX, 14, "not 'floaty'; did you mean 'float'?");
+    refuse("synth | cast image flot32", LEAT_ERR_SYNTAX, 20, "did you mean 'float32'?");
+    refuse("synth | cast pixels", LEAT_ERR_SYNTAX, 9, "needs dtype");
+    refuse("synth | RandomHorizontalFlip", LEAT_ERR_SYNTAX, 9, "leat calls it 'random_flip_left_right'");
+    refuse("synth | rotation_range 3", LEAT_ERR_SYNTAX, 9, "'image_data_generator rotation=...'");
+    refuse("synth | batch 3 batch_size=4", LEAT_ERR_SYNTAX, 17, "size is given twice");
     refuse("tfrecord", LEAT_ERR_SYNTAX, 1, "needs files");
-    refuse("synth | batch 2 'a\nb\x1b'", LEAT_ERR_SYNTAX, 17, "one argument too many"); /* still one line */
+    refuse("synth | batch 2 true 'a\nb\x1b'", LEAT_ERR_SYNTAX, 22,
+           "one argument too many"); /* still one line */
     refuse("synth | 'a\nb'", LEAT_ERR_SYNTAX, 9, "unknown operation");
     refuse("synth | resize 2 'x\ny'=3", LEAT_ERR_SYNTAX, 18, "");
 }

@@ -401,10 +401,10 @@ static int plan_augmix(leat__planner *planner, const leat__use *use, leat_error 
     return add_composite(planner, use, plan, run_augmix, err);
 }
 
-#define ARG_BINS                                                                                      \
-    {                                                                                                 \
-        .name = "bins", .kind = LEAT_ARG_INT, .fallback = "31", .min = 2, .max = 1000, .named = true, \
-        .help = "steps from no to full strength"                                                      \
+#define ARG_BINS                                                                                        \
+    {                                                                                                   \
+        .name = "bins", .also = "num_magnitude_bins", .kind = LEAT_ARG_INT, .fallback = "31", .min = 2, \
+        .max = 1000, .named = true, .help = "steps from no to full strength"                            \
     }
 #define ARG_INTERPOLATION(fallback_)                                                          \
     {                                                                                         \
@@ -473,6 +473,7 @@ const leat__op leat__ops_augment[] = {
               .named = true,
               .help = "how many of ten steps of strength are drawn from"},
              {.name = "width",
+              .also = "mixture_width",
               .kind = LEAT_ARG_INT,
               .fallback = "3",
               .min = 1,
@@ -480,6 +481,7 @@ const leat__op leat__ops_augment[] = {
               .named = true,
               .help = "chains"},
              {.name = "depth",
+              .also = "chain_depth",
               .kind = LEAT_ARG_INT,
               .fallback = "-1",
               .min = -1,

@@ -105,7 +105,8 @@ const leat__op leat__ops_flip_rotate[] = {
      .help = "Mirrors left and right, by chance.",
      .like = "tf.image.random_flip_left_right, tf.image.stateless_random_flip_left_right, "
              "tf.image.flip_left_right, keras.layers.RandomFlip(mode=\"horizontal\"), keras "
-             "ImageDataGenerator(horizontal_flip), torchvision RandomHorizontalFlip",
+             "ImageDataGenerator(horizontal_flip), torchvision RandomHorizontalFlip, albumentations "
+             "HorizontalFlip",
      .random = true,
      .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_flip_x,
@@ -115,7 +116,7 @@ const leat__op leat__ops_flip_rotate[] = {
      .help = "Mirrors top and bottom, by chance.",
      .like = "tf.image.random_flip_up_down, tf.image.stateless_random_flip_up_down, tf.image.flip_up_down, "
              "keras.layers.RandomFlip(mode=\"vertical\"), keras ImageDataGenerator(vertical_flip), "
-             "torchvision RandomVerticalFlip",
+             "torchvision RandomVerticalFlip, albumentations VerticalFlip",
      .random = true,
      .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_flip_y,
@@ -148,13 +149,13 @@ const leat__op leat__ops_flip_rotate[] = {
     {.name = "transpose",
      .kind = LEAT_OP_IMAGE,
      .help = "Rows become columns.",
-     .like = "tf.image.transpose, PIL.Image.Image.transpose",
+     .like = "tf.image.transpose, PIL.Image.Image.transpose, albumentations Transpose",
      .plan = plan_transpose,
      .arg = {LEAT_ARG_FIELD_NAMED}},
     {.name = "random_rotation",
      .kind = LEAT_OP_IMAGE,
      .help = "Turns the picture about its middle, counter-clockwise for positive numbers.",
-     .like = "keras.layers.RandomRotation",
+     .like = "keras.layers.RandomRotation, albumentations Rotate",
      .random = true,
      .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_rotation,

@@ -300,6 +300,13 @@ static int plan_idg(leat__planner *planner, const leat__use *use, leat_error *er
 #define FLAG(name_, help_) \
     { .name = name_, .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true, .help = help_ }
 
+/* The generator calls rotation rotation_range. */
+#define KERAS_RANGE(name_, fallback_, help_)                                                                \
+    {                                                                                                       \
+        .name = name_, .also = name_ "_range", .kind = LEAT_ARG_TEXT, .fallback = fallback_, .named = true, \
+        .help = help_                                                                                       \
+    }
+
 const leat__op leat__ops_image_data_generator[] = {
     {.name = "image_data_generator",
      .kind = LEAT_OP_IMAGE,
@@ -308,21 +315,20 @@ const leat__op leat__ops_image_data_generator[] = {
      .like = "keras ImageDataGenerator",
      .random = true,
      .plan = plan_idg,
-     .arg = {LEAT_ARG_RANGE_NAMED("rotation", "0", "degrees: 20 is -20 to 20; or low,high"),
-             LEAT_ARG_RANGE_NAMED("width_shift", "0",
-                                  "share of the width below 1, else pixels; or a list to choose from"),
-             LEAT_ARG_RANGE_NAMED("height_shift", "0", "the same for the height"),
-             LEAT_ARG_RANGE_NAMED("shear", "0", "degrees: 10 is -10 to 10; or low,high"),
-             LEAT_ARG_RANGE_NAMED("zoom", "0",
-                                  "0.2 is 0.8 to 1.2 for each side, above 1 shrinks; or low,high"),
-             LEAT_ARG_RANGE_NAMED("channel_shift", "0",
-                                  "added to all channels, clipped to the picture's own range"),
+     .arg = {KERAS_RANGE("rotation", "0", "degrees: 20 is -20 to 20; or low,high"),
+             KERAS_RANGE("width_shift", "0",
+                         "share of the width below 1, else pixels; or a list to choose from"),
+             KERAS_RANGE("height_shift", "0", "the same for the height"),
+             KERAS_RANGE("shear", "0", "degrees: 10 is -10 to 10; or low,high"),
+             KERAS_RANGE("zoom", "0", "0.2 is 0.8 to 1.2 for each side, above 1 shrinks; or low,high"),
+             KERAS_RANGE("channel_shift", "0", "added to all channels, clipped to the picture's own range"),
              FLAG("horizontal_flip", "mirror half of the pictures"),
              FLAG("vertical_flip", "turn half of them upside down"),
-             LEAT_ARG_RANGE_NAMED("brightness", "", "factor low,high, by way of 8-bit values"),
+             KERAS_RANGE("brightness", "", "factor low,high, by way of 8-bit values"),
              LEAT_ARG_FILL("nearest"),
              LEAT_ARG_FILL_VALUE("cval"),
              {.name = "order",
+              .also = "interpolation_order",
               .kind = LEAT_ARG_WORD,
               .fallback = "1",
               .words = "1|0|3",
@@ -336,7 +342,12 @@ const leat__op leat__ops_image_data_generator[] = {
               .named = true,
               .help = "factor, 0 for none"},
              FLAG("samplewise_center", "minus the picture's mean"),
-             FLAG("samplewise_std", "divided by the picture's deviation, and centred"),
+             {.name = "samplewise_std",
+              .also = "samplewise_std_normalization",
+              .kind = LEAT_ARG_BOOL,
+              .fallback = "false",
+              .named = true,
+              .help = "divided by the picture's deviation, and centred"},
              LEAT_ARG_RANGE_NAMED("mean", "", "featurewise: subtracted, one number or one a channel"),
              LEAT_ARG_RANGE_NAMED("std", "", "featurewise: divided by it + 1e-6"),
              {.name = "flavour",

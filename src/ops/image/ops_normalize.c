@@ -352,7 +352,8 @@ const leat__op leat__ops_normalize[] = {
      .help = "(x * scale - mean) / std for each channel, as f32; imagenet gives the usual means, stds and "
              "scale 1/255.",
      .like = "keras.layers.Normalization, "
-             "keras.applications.imagenet_utils.preprocess_input(mode=\"torch\"), torchvision Normalize",
+             "keras.applications.imagenet_utils.preprocess_input(mode=\"torch\"), torchvision Normalize, "
+             "albumentations Normalize",
      .flags = LEAT_OP_NORMALIZES,
      .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_normalize,
@@ -384,7 +385,7 @@ const leat__op leat__ops_normalize[] = {
      .kind = LEAT_OP_SAMPLE,
      .help = "Another type, and x * scale + offset on the way; to whole numbers it truncates and saturates.",
      .like = "tf.cast, tf.image.convert_image_dtype, keras.ops.cast, keras.layers.Rescaling, torchvision "
-             "ToDtype, torchvision ToTensor",
+             "ToDtype, torchvision ToTensor, albumentations ToFloat, albumentations pytorch.ToTensorV2",
      .flags = LEAT_OP_SCALES,
      .on_device = LEAT_ON_DEVICE_AS_KIND,
      .plan = plan_cast,

@@ -304,7 +304,8 @@ const leat__op leat__ops_resize[] = {
      .help = "Another size; flavour tf gives f32 (nearest keeps the type), flavour pil is antialiased and "
              "gives u8.",
      .like = "tf.image.resize, keras.layers.Resizing, keras.ops.image.resize, "
-             "keras.preprocessing.image.smart_resize, torchvision Resize, PIL.Image.Image.resize",
+             "keras.preprocessing.image.smart_resize, torchvision Resize, PIL.Image.Image.resize, "
+             "albumentations Resize",
      .plan = plan_resize,
      .arg = {LEAT_ARG_HEIGHT,
              LEAT_ARG_WIDTH,
@@ -326,21 +327,21 @@ const leat__op leat__ops_resize[] = {
     {.name = "resize_with_crop_or_pad",
      .kind = LEAT_OP_IMAGE,
      .help = "This size by cutting off or adding zeros, the same on both sides; values stay as they are.",
-     .like = "tf.image.resize_with_crop_or_pad, torchvision CenterCrop",
+     .like = "tf.image.resize_with_crop_or_pad, torchvision CenterCrop, albumentations PadIfNeeded",
      .plan = plan_resize_with_crop_or_pad,
      .arg = {LEAT_ARG_HEIGHT, LEAT_ARG_WIDTH, LEAT_ARG_FIELD_NAMED}},
     {.name = "resize_with_pad",
      .kind = LEAT_OP_IMAGE,
      .help = "Resized to fit into this size with its aspect ratio, with zeros around it.",
      .like = "tf.image.resize_with_pad, keras.utils.image_dataset_from_directory(pad_to_aspect_ratio), "
-             "PIL.ImageOps.pad",
+             "PIL.ImageOps.pad, albumentations LongestMaxSize",
      .plan = plan_resize_with_pad,
      .arg = {LEAT_ARG_HEIGHT, LEAT_ARG_WIDTH, LEAT_ARG_TF_METHOD, LEAT_ARG_ANTIALIAS, LEAT_ARG_FIELD_NAMED}},
     {.name = "resize_shorter",
      .kind = LEAT_OP_IMAGE,
      .help =
          "Resized with its aspect ratio so that the shorter side has this length; a crop usually follows.",
-     .like = "torchvision Resize",
+     .like = "torchvision Resize, albumentations SmallestMaxSize",
      .plan = plan_resize_shorter,
      .arg = {{.name = "size",
               .kind = LEAT_ARG_INT,
