@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._leat import Tensor
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    import numpy  # type: ignore[import-not-found, unused-ignore]
+
+    # What a field is when it is handed over; without NumPy, for type checkers, Any.
+    Array: TypeAlias = numpy.ndarray[Any, Any]
 
 # leat's names of types, and NumPy's
 NUMPY_NAMES = {"u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": "uint32", "i32": "int32",

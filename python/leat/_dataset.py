@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from ._arrays import NUMPY_NAMES
 from ._bind import bind, name_elsewhere, near, split_words
@@ -14,7 +14,7 @@ from ._leat import Pipeline
 from ._methods import Methods
 from ._ops import OPS
 from ._outlets import Outlets
-from ._run import CURSOR, Batch, Cursor, Feed, Iterator, Runs, arrange, default_layout
+from ._run import CURSOR, Batch, Cursor, Feed, Item, Iterator, Runs, arrange, default_layout
 
 BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
 # What may stand between a source of files and the decoding that is added for it: it does not look at pixels.
@@ -84,7 +84,7 @@ def _say_progress(begun: list[float], what: str, done: int, total: int) -> None:
     sys.stderr.flush()
 
 
-class Dataset(Methods, Outlets):
+class Dataset(Methods, Outlets, Generic[Item]):
     """Samples, and what happens to them on the way to a batch. Made by leat.from_directory and its like.
 
         ds = (leat.from_directory("photos/train").shuffle(seed=7).random_resized_crop(224)
@@ -258,11 +258,11 @@ class Dataset(Methods, Outlets):
                                 f"{near(str(missing.args[0]), names)}") from None
         return self._layout
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Item]:
         """The next epoch, from its first batch: the first iteration is epoch 0, and so on."""
         return Iterator(self)
 
-    def batches(self) -> Iterator:
+    def batches(self) -> Iterator[Batch]:
         """As iterating, but each batch is a leat.Batch, which knows its epoch, step and samples."""
         return Iterator(self, raw=True)
 

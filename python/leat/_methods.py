@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._bind import near
 from ._ops import Operations
 
 if TYPE_CHECKING:
+    from ._arrays import Array
+    from ._dataset import Dataset
     from ._ops import Text
 
 CONFIG = {"threads": int, "slots": int, "synchronous": bool, "memory": int, "cache_dir": (str, os.PathLike),
@@ -139,11 +141,27 @@ class Methods(Operations):
                                 f"not {type(value).__name__} {value!r:.60}")
         return self._with(config={**self._config, **config})
 
-    def as_dict(self) -> Self:
-        """Batches as a dict of all fields, whatever they are."""
-        return self._with(layout="dict")
+    def as_dict(self) -> Dataset[dict[str, Array]]:
+        """Batches as a dict of all fields, whatever they are.
 
-    def as_tuple(self, *parts: str | Sequence[str] | Mapping[str, str]) -> Self:
+            for batch in ds.as_dict():
+                batch["image"], batch["label"]
+        """
+        return self._with(layout="dict")  # type: ignore[return-value]
+
+    @overload
+    def as_tuple(self, first: str, /) -> Dataset[tuple[Array]]: ...
+
+    @overload
+    def as_tuple(self, first: str, second: str, /) -> Dataset[tuple[Array, Array]]: ...
+
+    @overload
+    def as_tuple(self, first: str, second: str, third: str, /) -> Dataset[tuple[Array, Array, Array]]: ...
+
+    @overload
+    def as_tuple(self, *parts: str | Sequence[str] | Mapping[str, str]) -> Dataset[tuple[Any, ...]]: ...
+
+    def as_tuple(self, *parts: str | Sequence[str] | Mapping[str, str]) -> Any:
         """Batches as a tuple of these fields; a part that is a list of names or a dict becomes a dict.
 
             ds.as_tuple("image", "label")

@@ -15,7 +15,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from ._arrays import converter, first_value, optional, to_value
 from ._errors import ForkedError
@@ -23,7 +23,15 @@ from ._leat import Batch as RawBatch
 from ._leat import Pipeline
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from ._dataset import Dataset
+
+    Item = TypeVar("Item", default=Any)  # Dataset alone is Dataset[Any]
+else:
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
 
 CURSOR = re.compile(r" epoch=(\d+) position=(\d+) step=(\d+) seed=(\d+) batch=(\d+) ")
 
@@ -264,7 +272,7 @@ class Form(NamedTuple):
                    feed.batch_size, numpy.asarray if numpy is not None and usual else None)
 
 
-class Iterator:
+class Iterator(Generic[Item]):
     """One iteration over a dataset: an epoch, from its first batch to its last. Any thread may take the next batch.
 
     epoch, step   of the batch that was handed over last
@@ -310,10 +318,10 @@ class Iterator:
             runs.last_cursor = begin
             runs.latest = self.token
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Item]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Item:
         with self._lock:
             quick = self._quick
             if quick is None:
@@ -326,17 +334,18 @@ class Iterator:
                     raise
                 if type(found) is tuple:
                     self.step += 1
-                    return found
+                    return found  # type: ignore[return-value]
                 raw = self._accept(found)
         form = self._form
         if self._raw:
-            return Batch(raw, form.layout, form.trim)
+            return Batch(raw, form.layout, form.trim)  # type: ignore[return-value]
         if form.single:
-            return Batch(raw, form.layout, form.trim).sample(self._theirs)
+            return Batch(raw, form.layout, form.trim).sample(self._theirs)  # type: ignore[no-any-return]
         if self._theirs is not None:
-            return Batch(raw, form.layout).structure(self._theirs)
-        return arrange(form.layout, {name: convert(*tensor) for name, convert, tensor
-                                     in zip(form.names, form.convert, raw.tensors())})
+            return Batch(raw, form.layout).structure(self._theirs)  # type: ignore[no-any-return]
+        made: Item = arrange(form.layout, {name: convert(*tensor) for name, convert, tensor
+                                           in zip(form.names, form.convert, raw.tensors())})
+        return made
 
     def _pull(self) -> RawBatch:
         feed = self._feed

@@ -146,9 +146,9 @@ def measure(dataset: Dataset, field: str, max_samples: int | None) -> Statistics
         height = (found["height"][0], found["mean_size"][0], found["height"][1])
         width = (found["width"][0], found["mean_size"][1], found["width"][1])
     elif shapes:
-        rows, columns = [shape[0] for shape in shapes], [shape[1] for shape in shapes]
-        height = (min(rows), sum(rows) / len(rows), max(rows))
-        width = (min(columns), sum(columns) / len(columns), max(columns))
+        heights, widths = [shape[0] for shape in shapes], [shape[1] for shape in shapes]
+        height = (min(heights), sum(heights) / len(heights), max(heights))
+        width = (min(widths), sum(widths) / len(widths), max(widths))
     return Statistics(samples, tuple(means), tuple(stds), dict(sorted(counts.items())), height, width)
 
 

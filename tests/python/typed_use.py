@@ -12,6 +12,19 @@ state: str = ds.state(1, 2)
 ds.restore(state)
 for batch in ds.batches():
     batch.structure()
+    epoch: int = batch.epoch
+    names: list[str] = batch.keys()
+    batch.shape  # wrong
+for images, labels in ds:  # of any form: Any
+    images.mean()
+pairs: leat.Dataset[tuple[object, object]] = leat.synthetic().as_tuple("image", "label")
+for left, right in ds.as_tuple("image", "label").shuffle().batch(4):
+    left.mean(), right.mean()
+for left, right in ds.as_tuple("image"):  # wrong
+    pass
+for fields in ds.as_dict():
+    fields["image"].mean(), fields.keys()
+    fields.image  # wrong
 weights: dict[int, float] = ds.class_weights()
 leat.from_tfrecord(["a", "b"], {"image": "bytes"}).decode().resize(8, 8, method="area").padded_batch(4)
 ds.resize((224, 224)).resize(size=224).resize(height=[8, 9]).batch(batch_size=4).batch(4, True)
