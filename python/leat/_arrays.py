@@ -10,6 +10,7 @@ import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ._advice import different_rows
 from ._leat import Tensor
 
 if TYPE_CHECKING:
@@ -144,9 +145,8 @@ def _with_numpy(numpy: ModuleType, name: str, given: Any) -> tuple[Any, ...]:
         given = given.detach().numpy()
     try:
         values = numpy.asarray(given)
-    except ValueError as error:
-        raise ValueError(f"array {name}: its rows have different lengths; pad them, or give flat values of one "
-                         f"length ({error})") from None
+    except ValueError:
+        raise ValueError(different_rows(name, given)) from None
     if values.ndim == 0:
         raise ValueError(f"array {name}: a single {type(given).__name__} has no first axis to take samples from")
     kind = values.dtype.kind
@@ -177,6 +177,8 @@ def from_user(name: str, given: Any) -> tuple[Any, ...]:
     numpy = optional("numpy")
     if numpy is not None:
         return _with_numpy(numpy, name, given)
+    if isinstance(given, (list, tuple)) and given and isinstance(given[0], (list, tuple)):
+        raise TypeError(f"array {name}: without NumPy a list holds numbers or strings, not lists")
     if isinstance(given, (list, tuple)):
         whole = all(isinstance(value, int) for value in given)
         given = array.array("q" if whole else "f", given)

@@ -415,6 +415,17 @@ class Dataset(Methods, Outlets, Generic[Item]):
         return "\n".join([self.text, f"seed {self.seed}", *lines])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles carry the description and the seed; what is open stays here."""
-        return type(self), (self._operations, self._origin, Seed(self.seed), self._config, self._layout,
-                            self._callbacks)
+        """Pickles carry the description and the seed; what is open stays here."""
+        from ._pickling import Portable
+
+        functions: dict[str, Any] = {name: Portable(value) for name in ("source", "lazy_arrays", "layout")
+                                     if (value := getattr(self._origin, name)) is not None}
+        callbacks = Portable(self._callbacks) if self._callbacks else ()
+        return type(self), (self._operations, self._origin._replace(**functions), Seed(self.seed), self._config,
+                            self._layout, callbacks)
+
+    def __copy__(self) -> Self:
+        return self._with(seed=Seed(self.seed))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()  # a value: data and functions are shared

@@ -7,7 +7,7 @@ counts, wraps what is in it as soon as it has run, and never answers for any oth
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import wraps
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -19,7 +19,8 @@ from ._errors import UnsupportedError
 
 def _hook_keras(module: ModuleType) -> None:
     """Keras 3: get_data_adapter chooses by type. EpochIterator.reset is where a batch that was read to build the model
-    is given up, and where an adapter learns which loop reads it; Keras tells that in no other way."""
+    is given up, and where an adapter learns which loop reads it; Keras tells that in no other way. Around each loop is
+    EpochIterator.catch_stop_iteration: there an error of TensorFlow about a bad sample becomes leat's own again."""
     adapters: Any = getattr(module, "data_adapters", None)
     iterator: Any = getattr(module, "EpochIterator", None)
     choose, reset = getattr(adapters, "get_data_adapter", None), getattr(iterator, "reset", None)
@@ -41,6 +42,24 @@ def _hook_keras(module: ModuleType) -> None:
             tell.before_reset(self)
         reset(self)
 
+    catch = getattr(iterator, "catch_stop_iteration", None)
+    if catch is not None:
+        from contextlib import contextmanager
+
+        @wraps(catch)
+        @contextmanager
+        def catch_and_translate(self: Any) -> Generator[None, None, None]:
+            with catch(self):
+                try:
+                    yield
+                except Exception as error:
+                    told = sys.modules.get(f"{__package__}._tf")
+                    ours = told.own_error(error) if told is not None else None
+                    if ours is None:
+                        raise
+                    raise ours from None
+
+        iterator.catch_stop_iteration = catch_and_translate
     get_data_adapter.leat = True  # type: ignore[attr-defined]
     adapters.get_data_adapter = get_data_adapter
     iterator.reset = reset_and_tell

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ._advice import refuse_file_list
 from ._arrays import from_user
 from ._bind import bind, name_elsewhere, near, quote, split_text
 from ._dataset import Dataset, Origin
@@ -135,6 +136,8 @@ def from_arrays(arrays: Any, **more: Any) -> Dataset:
     fields = {**name_fields(arrays, "from_arrays()"), **more}
     if not fields:
         raise ValueError("from_arrays(): there is no array")
+    for name, value in fields.items():
+        refuse_file_list(name, value)
     taken = tuple(from_user(name, value) for name, value in fields.items())
     lengths = {entry[0]: len(entry[3]) - 1 if len(entry) > 3 else len(entry[2]) for entry in taken}
     if len(set(lengths.values())) > 1:

@@ -85,8 +85,18 @@ class Spool:
         with self.lock:
             if self.kept is None:
                 self.kept = self._read()
-                self.generator = ()
+                if not callable(self.generator):
+                    self.generator = ()
             return self.kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process runs the generator anew."""
+        if not callable(self.generator):
+            raise TypeError("a generator that was begun; from_generator(function) can be run anew")
+        return {"generator": self.generator, "take": self.take, "max_bytes": self.max_bytes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Spool.__init__(self, **state)
 
     def _read(self) -> tuple[tuple[Any, ...], ...]:
         from ._sources import name_fields

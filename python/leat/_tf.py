@@ -14,6 +14,7 @@ TensorFlow's threads have noticed.
 from __future__ import annotations
 
 import atexit
+import collections
 import importlib
 import os
 import threading
@@ -88,9 +89,14 @@ class _Specs:
 
 
 class Batches:
-    """The iterator that TensorFlow asks for batches. It has no more of them when the program ends."""
+    """The iterator that TensorFlow asks for batches. It has no more of them when the program ends.
+
+    TensorFlow makes errors of its own out of exceptions, with their text inside. The exceptions are kept for a moment, so
+    that Keras can raise them: see own_error.
+    """
 
     ending = False
+    errors: collections.deque[Exception] = collections.deque(maxlen=4)
     live: weakref.WeakSet[Batches] = weakref.WeakSet()
 
     def __init__(self, iterator: Any) -> None:
@@ -103,7 +109,19 @@ class Batches:
     def __next__(self) -> Any:
         if Batches.ending:
             raise StopIteration
-        return next(self._iterator)
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            raise
+        except Exception as error:
+            Batches.errors.append(error)
+            raise
+
+
+def own_error(error: BaseException) -> Exception | None:
+    """The exception that TensorFlow made this error of, if it came from here."""
+    text = str(error)
+    return next((ours for ours in Batches.errors if ours is not error and str(ours) and str(ours) in text), None)
 
 
 def _others_run() -> bool:

@@ -144,7 +144,7 @@ def test_pandas():
     ((numpy.zeros(3), numpy.zeros(4)), ValueError, "image has 3, label has 4"),
     (numpy.zeros(3, "c8"), TypeError, "complex64"),
     ([object()], TypeError, "object"),
-    ([[1], [1, 2]], ValueError, "different lengths"),
+    ([[1], [1, 2]], ValueError, "row 0 has 1 value, row 1 has 2"),
     (numpy.float32(3), ValueError, "first axis"),
     (["a", 3], TypeError, "value 1 is int"),
     ({}, ValueError, "no array"),
