@@ -6,15 +6,18 @@ static int run(int argc, char **argv) {
     cli_pipeline_options pipeline = {0};
     cli_opened on = {0};
     int64_t samples = 0, versions = 0, size = 0;
+    bool strip = false;
     const char *out = NULL;
-    cli_opt opts[CLI_PIPELINE_OPTIONS + 5] = {
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 6] = {
         {"output", 'o', CLI_TEXT, &out, 0, 0, "FILE", "the PNG file that is written", NULL},
         {"samples", 'n', CLI_INT, &samples, 1, LEAT_VIEW_ROWS_MAX, "N", "rows, spread evenly over the epoch",
          "6"},
         {"versions", 'v', CLI_INT, &versions, 1, LEAT_VIEW_VERSIONS_MAX, "N", "of each sample", "5"},
         {"size", 0, CLI_INT, &size, 32, 2048, "N", "pixels of a picture's longer side", "160"},
+        {"strip", 0, CLI_FLAG, &strip, 0, 0, NULL,
+         "one row of samples as the pipeline makes them, and nothing else", NULL},
     };
-    cli_pipeline_table(&pipeline, opts, 4);
+    cli_pipeline_table(&pipeline, opts, 5);
     cli_opt_help(opts, "quiet", "errors only", NULL);
     int rc = cli_options(&cli_view, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
@@ -30,7 +33,8 @@ static int run(int argc, char **argv) {
     on.config.progress = cli_on_progress;
     on.config.log = cli_on_log;
     on.config.user = &on.progress;
-    const leat_view_config view = {.n_samples = (int)samples, .n_versions = (int)versions, .size = (int)size};
+    const leat_view_config view = {
+        .n_samples = (int)samples, .n_versions = (int)versions, .size = (int)size, .strip = strip};
     leat_view_report report;
     const int failed = leat_view(spec, out, &view, &on.config, &report, &on.err);
     cli_progress_end(&on.progress);
@@ -47,9 +51,10 @@ const cli_verb cli_view = {
     .name = "view",
     .help = "Draw a contact sheet: originals beside what the pipeline makes of them.",
     .synopsis = "[OPTIONS] \"PIPELINE\" -o SHEET.png",
-    .about = "Draws samples as they are and, beside each, what the pipeline makes of it in one epoch after "
-             "the other, with labels and what was drawn for it: what the model will see. Values are mapped "
-             "back to colours, and normalize is undone.",
+    .about =
+        "Draws samples as they are and, beside each, what the pipeline makes of it in one epoch after "
+        "the other, with labels and what was drawn for it: what the model will see. A mask tints the picture "
+        "it belongs to, boxes are frames. Values are mapped back to colours, and normalize is undone.",
     .example = "  leat view \"folder photos | shuffle | decode | random_resized_crop 224 | "
                "random_flip_left_right | batch 64\" -o sheet.png",
     .run = run,

@@ -338,7 +338,8 @@ typedef struct leat_view_config { /* zeroed = the defaults named here           
     int n_samples;                /* rows; 0 = 6                                            */
     int n_versions;               /* of each sample; 0 = 5                                  */
     int size;                     /* of a picture's longer side in pixels; 0 = 160          */
-    uint64_t reserved[8];         /* must be 0 */
+    int strip; /* 1: one row of samples as the pipeline makes them, with labels, and nothing else */
+    uint64_t reserved[8]; /* must be 0 */
 } leat_view_config;
 
 typedef struct leat_view_report {
@@ -348,7 +349,8 @@ typedef struct leat_view_report {
 } leat_view_report;
 
 /* Draws a contact sheet and writes it as a PNG: samples as they are, and beside each what the pipeline makes of it in
- * one epoch after the other, with labels and drawn parameters. pipeline, which may be NULL, is the config of the pipeline,
+ * one epoch after the other, with labels and drawn parameters. The mask and the boxes that the text declares for the picture
+ * are drawn over it. pipeline, which may be NULL, is the config of the pipeline,
  * which runs in the calling thread. report may be NULL. */
 LEAT_API int leat_view(const leat_spec *spec, const char *path, const leat_view_config *view,
                        const leat_config *pipeline, leat_view_report *report, leat_error *err);

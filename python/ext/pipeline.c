@@ -457,7 +457,7 @@ static PyObject *pipeline_messages(PyObject *object, PyObject *ignored) {
     return list;
 }
 
-/* view(path, samples, versions, size) -> (rows, width, height): a contact sheet. */
+/* view(path, samples, versions, size, strip) -> (rows, width, height): a contact sheet. */
 static PyObject *pipeline_view(PyObject *object, PyObject *args) {
     Pipeline *self = (Pipeline *)object;
     PyObject *path;
@@ -465,8 +465,8 @@ static PyObject *pipeline_view(PyObject *object, PyObject *args) {
     leat_view_report report = {0};
     leat_error err;
     PyThreadState *thread;
-    if (!PyArg_ParseTuple(args, "O&iii", PyUnicode_FSConverter, &path, &view.n_samples, &view.n_versions,
-                          &view.size))
+    if (!PyArg_ParseTuple(args, "O&iiip", PyUnicode_FSConverter, &path, &view.n_samples, &view.n_versions,
+                          &view.size, &view.strip))
         return NULL;
     if (!enter(self, &thread)) {
         Py_DECREF(path);

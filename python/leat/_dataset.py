@@ -2,8 +2,6 @@
 """Dataset: what to read and what to do with it, as a value. Each method gives a new dataset; iterating opens it."""
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
@@ -14,6 +12,7 @@ from ._leat import Pipeline
 from ._methods import Methods
 from ._ops import OPS
 from ._outlets import Outlets
+from ._progress import Progress
 from ._run import CURSOR, Batch, Cursor, Feed, Item, Iterator, Runs, arrange, default_layout
 
 BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
@@ -70,18 +69,6 @@ def _covers(layout: Any, names: list[str]) -> bool:
     for part in parts:
         found += part.values() if isinstance(part, dict) else [part]
     return bool(found) and sorted(map(str, found)) == sorted(names)
-
-
-def _say_progress(begun: list[float], what: str, done: int, total: int) -> None:
-    """One line on a terminal, if it takes longer than a second."""
-    now = time.monotonic()
-    begun[0] = begun[0] or now
-    if now - begun[0] < 1 or now - begun[1] < 0.1 or not sys.stderr.isatty():
-        return
-    begun[1] = now
-    share = f"{100 * done / total:3.0f} %" if total else f"{done}"
-    sys.stderr.write(f"\rleat: {what} {share} ")
-    sys.stderr.flush()
 
 
 class Dataset(Methods, Outlets, Generic[Item]):
@@ -195,8 +182,8 @@ class Dataset(Methods, Outlets, Generic[Item]):
     def _open(self, synchronous: bool = False, config: Mapping[str, Any] | None = None) -> Feed:
         origin = self._origin
         options: dict[str, Any] = {"seed": self.seed, **self._config, **(config or {})}
-        begun = [0.0, 0.0]
-        options.setdefault("progress", lambda what, done, total: _say_progress(begun, what, done, total))
+        progress = Progress()
+        options.setdefault("progress", progress.report)
         if synchronous:
             options.update(synchronous=True, slots=1)
         elif origin.threads:
@@ -210,8 +197,7 @@ class Dataset(Methods, Outlets, Generic[Item]):
         try:
             pipeline = Pipeline(" | ".join(operations), callbacks=self._callbacks or None, **options)
         finally:
-            if begun[1]:
-                sys.stderr.write("\r\033[K")
+            progress.end()
         return Feed(pipeline)
 
     def _quiet(self) -> Feed:
@@ -403,6 +389,12 @@ class Dataset(Methods, Outlets, Generic[Item]):
 
     def __repr__(self) -> str:
         return f"<leat.Dataset {self.text} (seed {self.seed})>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: source, operations, what comes out, and some samples if that is quick."""
+        from ._html import to_html
+
+        return to_html(self)
 
     def __str__(self) -> str:
         try:

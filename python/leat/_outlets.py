@@ -103,6 +103,13 @@ class Outlets:
 
             ds.show(4)                       # in a notebook
             ds.show(4).save("sheet.png")
+
+        Labels stand below with the names of their classes. A mask (`mask("mask")`) tints its picture, boxes
+        (`boxes("box", labels="class")`) are frames with the names of their classes.
+
+        n: how many samples, spread over the epoch
+        versions: how many epochs
+        size: of the longer side of a picture, in pixels
         """
         from ._show import sheet
 

@@ -209,7 +209,7 @@ def _reading(files: list[str], shards: int, fields: list[tuple[str, str, tuple[i
 
 def save(dataset: Dataset, path: str | os.PathLike[str], shards: int, compression: str | None, epochs: int) -> Saved:
     from ._run import Cursor, Iterator
-    from ._statistics import Progress
+    from ._progress import Progress
 
     if not isinstance(epochs, int) or epochs < 1:
         raise ValueError(f"save_tfrecord(): epochs must be a whole number above 0, not {epochs!r}")

@@ -39,8 +39,13 @@ def sheet(dataset: Dataset, n: int, versions: int, size: int) -> Sheet:
     for name, value, most in (("n", n, 100), ("versions", versions, 20), ("size", size, 2000)):
         if not isinstance(value, int) or not 1 <= value <= most:
             raise ValueError(f"show(): {name} must be a whole number from 1 to {most}, not {value!r}")
+    return draw(dataset, n, versions, size)
+
+
+def draw(dataset: Dataset, n: int, versions: int, size: int, strip: bool = False) -> Sheet:
+    """A sheet, or with strip one row of samples as the pipeline makes them."""
     with tempfile.TemporaryDirectory(prefix="leat") as folder:
         path = os.path.join(folder, "sheet.png")
-        rows, width, height = dataset._plan().pipeline.view(path, n, versions, size)
+        rows, width, height = dataset._plan().pipeline.view(path, n, versions, size, strip)
         with open(path, "rb") as file:
             return Sheet(file.read(), rows, width, height)

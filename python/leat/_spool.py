@@ -14,6 +14,7 @@ from typing import Any
 
 from ._arrays import from_user
 from ._errors import ArgumentError, LimitError
+from ._progress import Progress
 
 MEMORY_MAX = 64 << 20  # of one column; beyond it, a file
 
@@ -100,7 +101,6 @@ class Spool:
 
     def _read(self) -> tuple[tuple[Any, ...], ...]:
         from ._sources import name_fields
-        from ._statistics import Progress
 
         columns: dict[str, Column] = {}
         n, used = 0, 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._errors import ArgumentError, Error
 from ._leat import Tensor, channel_sums, info
 from ._ops import OPS
+from ._progress import Progress
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
@@ -31,28 +30,6 @@ class Statistics(NamedTuple):
     class_counts: dict[int, int]
     height: tuple[int, float, int] | None
     width: tuple[int, float, int] | None
-
-
-class Progress:
-    """A line on a terminal, if it takes longer than a second."""
-
-    def __init__(self, what: str, total: int | None) -> None:
-        self.what, self.total = what, total
-        self.begun = self.shown = time.monotonic()
-        self.visible = False
-
-    def say(self, done: int) -> None:
-        now = time.monotonic()
-        if now - self.begun < 1 or now - self.shown < 0.1 or not sys.stderr.isatty():
-            return
-        self.shown, self.visible = now, True
-        share = f"{100 * done / self.total:3.0f} %" if self.total else str(done)
-        sys.stderr.write(f"\rleat: {self.what} {share} ")
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        if self.visible:
-            sys.stderr.write("\r\033[K")
 
 
 def _channel_axis(dataset: Dataset, tensor: Tensor) -> int:

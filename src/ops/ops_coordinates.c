@@ -174,6 +174,7 @@ const leat__op leat__ops_coordinates[] = {
      .help = "From here on this field moves with a picture, by nearest values: classes of pixels stay what "
              "they are.",
      .like = "torchvision tv_tensors.Mask",
+     .flags = LEAT_OP_MASKS,
      .plan = plan_mask,
      .arg = {{.name = "field", .kind = LEAT_ARG_FIELD, .help = "the mask, decoded"},
              LEADER_ARG,
@@ -187,6 +188,7 @@ const leat__op leat__ops_coordinates[] = {
      .help =
          "From here on these boxes move with a picture; those that leave it are taken out, or become zeros.",
      .like = "torchvision tv_tensors.BoundingBoxes, torchvision SanitizeBoundingBoxes",
+     .flags = LEAT_OP_BOXES,
      .plan = plan_boxes,
      .arg = {{.name = "field", .kind = LEAT_ARG_FIELD, .help = "four numbers a box"},
              {.name = "format",

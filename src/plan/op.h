@@ -45,20 +45,22 @@ typedef enum leat__op_kind {
 /* leat__op.flags: what the planner and the tools have to know of an operation. They ask for these, and never compare names
  * or functions; scripts/check_rooms.py looks for that. */
 enum {
-    LEAT_OP_SETTINGS = 1 << 0,   /* of the whole text: planned before all other operations      */
-    LEAT_OP_NO_BYTES = 1 << 1,   /* changes no byte of a batch, so does not identify a pipeline */
-    LEAT_OP_FREEZES = 1 << 2,    /* ... unless freeze=true: samples keep their first draws      */
-    LEAT_OP_PROGRAM = 1 << 3,    /* a source that gets its samples from the program             */
-    LEAT_OP_RANKS = 1 << 4,      /* part=auto is about ranks: leat__use_asks_ranks              */
-    LEAT_OP_REPEATS = 1 << 5,    /* behind batch it adds epochs, and chooses no samples         */
-    LEAT_OP_SIZED = 1 << 6,      /* its first argument is the size of a batch of one rank       */
-    LEAT_OP_PADS = 1 << 7,       /* a batch takes samples that differ in size                   */
-    LEAT_OP_DIVIDES = 1 << 8,    /* puts the samples of batches together anew                   */
-    LEAT_OP_READS = 1 << 9,      /* leads from stored bytes to values, or names fields          */
-    LEAT_OP_DECODES = 1 << 10,   /* ... from an image file to pixels                            */
-    LEAT_OP_RESHAPES = 1 << 11,  /* ... to a shape that the text gives                          */
-    LEAT_OP_SCALES = 1 << 12,    /* x * scale + offset by its arguments of these names          */
-    LEAT_OP_NORMALIZES = 1 << 13 /* (x * scale - mean) / std likewise                           */
+    LEAT_OP_SETTINGS = 1 << 0,    /* of the whole text: planned before all other operations      */
+    LEAT_OP_NO_BYTES = 1 << 1,    /* changes no byte of a batch, so does not identify a pipeline */
+    LEAT_OP_FREEZES = 1 << 2,     /* ... unless freeze=true: samples keep their first draws      */
+    LEAT_OP_PROGRAM = 1 << 3,     /* a source that gets its samples from the program             */
+    LEAT_OP_RANKS = 1 << 4,       /* part=auto is about ranks: leat__use_asks_ranks              */
+    LEAT_OP_REPEATS = 1 << 5,     /* behind batch it adds epochs, and chooses no samples         */
+    LEAT_OP_SIZED = 1 << 6,       /* its first argument is the size of a batch of one rank       */
+    LEAT_OP_PADS = 1 << 7,        /* a batch takes samples that differ in size                   */
+    LEAT_OP_DIVIDES = 1 << 8,     /* puts the samples of batches together anew                   */
+    LEAT_OP_READS = 1 << 9,       /* leads from stored bytes to values, or names fields          */
+    LEAT_OP_DECODES = 1 << 10,    /* ... from an image file to pixels                            */
+    LEAT_OP_RESHAPES = 1 << 11,   /* ... to a shape that the text gives                          */
+    LEAT_OP_SCALES = 1 << 12,     /* x * scale + offset by its arguments of these names          */
+    LEAT_OP_NORMALIZES = 1 << 13, /* (x * scale - mean) / std likewise                          */
+    LEAT_OP_MASKS = 1 << 14,      /* its field is a mask of the picture that `image` names       */
+    LEAT_OP_BOXES = 1 << 15       /* its field is boxes of it                                    */
 };
 
 /* leat__op.on_device: the numbers that are drawn for a device are those of flips, warps or affine points. */

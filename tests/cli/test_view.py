@@ -117,3 +117,35 @@ def test_bad_samples_are_shown_as_such(leat, tmp_path, pictures):
 def test_mistakes(leat, tmp_path, words, code, message):
     assert message in leat("view", *words, code=code).stderr
     assert not list(tmp_path.glob("*.png*"))
+
+
+def test_masks_and_boxes_are_drawn(leat, tmp_path):
+    """Of every format, relative or in pixels: the same frame; the mask has the colour of its class."""
+    numpy.save(tmp_path / "image.npy", numpy.full((3, 40, 50, 3), 128, "uint8"))
+    mask = numpy.zeros((3, 40, 50), "int32")
+    mask[:, :10, :15] = 2
+    numpy.save(tmp_path / "mask.npy", mask.astype("uint8")[..., None])
+    sheets = []
+    for form, box in (("xyxy", (20, 15, 40, 30)), ("xywh", (20, 15, 20, 15)), ("yxyx", (15, 20, 30, 40)), ("cxcywh", (30, 22.5, 20, 15))):
+        for relative in (False, True):
+            scale = numpy.array((40, 50, 40, 50) if form == "yxyx" else (50, 40, 50, 40)) if relative else 1
+            numpy.save(tmp_path / "box.npy", numpy.tile((numpy.array(box) / scale).astype("float32"), (3, 1, 1)))
+            text = f"npy image=image.npy mask=mask.npy box=box.npy | mask mask | boxes box format={form} normalized={str(relative).lower()}"
+            leat("view", f"{text} | batch 2", "-o", "s.png", "-n", 3, "--size", 50, "--strip")
+            sheets.append(numpy.asarray(Image.open(tmp_path / "s.png").convert("RGB")).astype(int)[1:, 1:51])
+    assert all((sheet == sheets[0]).all() for sheet in sheets)
+    picture = sheets[0][5:45]
+    frame = (picture == (230, 97, 0)).all(-1)
+    assert frame[15, 20:41].all() and frame[30, 20:41].all() and frame[15:31, 20].all() and frame[15:31, 40].all()
+    assert frame.sum() == 21 * 16 - 17 * 12, "two pixels wide"
+    assert (picture[:10, :15] == (128 + 26) // 2 * numpy.array([1, 0, 0]) + [0, (128 + 133) // 2, (128 + 255) // 2]).all()
+    assert (picture[35:, 5:] == 128).all()
+
+
+def test_a_strip_has_the_pictures_of_the_run(leat, tmp_path):
+    text = "synth 40 48 48 | random_flip_left_right | batch 8"
+    leat("view", text, "-o", "s.png", "-n", 4, "--size", 48, "--strip")
+    strip = numpy.asarray(Image.open(tmp_path / "s.png").convert("RGB"))
+    for i in range(4):
+        made = sample(leat, text, f"0:{i * 10}", tmp_path / "o")
+        assert (strip[1:49, 1 + i * (48 + GAP):][:, :48] == made).all()

@@ -38,6 +38,7 @@ typedef struct viewing {
     } * row;
     int dtype; /* of the pictures of batches */
     char field[64], label_field[64];
+    leat__view_overlay overlay;
     char undone[100];
     leat__buf work;
     size_t n_cells;
@@ -98,6 +99,18 @@ static void describe_label(const viewing *v, int dtype, const void *data, size_t
     }
 }
 
+/* Boxes of a cell whose classes are known. */
+static void name_boxes(const viewing *v, leat__view_cell *cell, int dtype, const void *labels, size_t n) {
+    leat__view_box *box = (leat__view_box *)(void *)cell->boxes.data;
+    if (dtype > LEAT_DTYPE_I64) return;
+    for (size_t i = 0; i < LEAT_MIN(n, leat__view_n_boxes(cell)); i++) {
+        int64_t number = 0;
+        if (leat__convert(&number, LEAT_DTYPE_I64, (const uint8_t *)labels + i * leat_dtype_size(dtype),
+                          dtype, 1, false, 1, 0) == 0)
+            name_class(v, number, box[i].label, sizeof box[i].label);
+    }
+}
+
 /* ----------------------------------------------------------------------------------------- originals */
 
 /* Whether an operation is part of the way from bytes to pixels. */
@@ -131,6 +144,20 @@ static const leat__value *value_of(const viewing *v, const char *name) {
     return NULL;
 }
 
+static int overlay_original(viewing *v, leat__view_cell *cell, leat_error *err) {
+    const leat__value *mask = value_of(v, v->overlay.mask), *boxes = value_of(v, v->overlay.boxes);
+    const leat__value *labels = value_of(v, v->overlay.labels);
+    if (mask && mask->dtype != LEAT_DTYPE_BYTES)
+        LEAT_TRY(leat__view_take_mask(
+            cell, &(leat__view_array){mask->dtype, mask->ndim, mask->shape, mask->data}, err));
+    if (boxes && boxes->dtype != LEAT_DTYPE_BYTES)
+        LEAT_TRY(leat__view_take_boxes(cell, &v->overlay, boxes->dtype, boxes->data,
+                                       boxes->bytes / leat_dtype_size(boxes->dtype), err));
+    if (labels && labels->dtype != LEAT_DTYPE_BYTES)
+        name_boxes(v, cell, labels->dtype, labels->data, labels->bytes / leat_dtype_size(labels->dtype));
+    return 0;
+}
+
 static int take_original(viewing *v, int row, const leat__piece *piece, leat_error *err) {
     leat__view_cell *cell = cell_at(v, row, 0);
     const leat__where at = {.sample = v->row[row].sample, .piece = piece, .n_pieces = piece != NULL};
@@ -152,6 +179,7 @@ static int take_original(viewing *v, int row, const leat__piece *piece, leat_err
     }
     const leat__view_array from = {picture->dtype, picture->ndim, picture->shape, picture->data};
     LEAT_TRY(leat__view_take(&cell->picture, &from, v->config.size, &v->work, err));
+    LEAT_TRY(overlay_original(v, cell, err));
     snprintf(cell->detail, sizeof cell->detail, "%s  %dx%d", name, cell->picture.from_width,
              cell->picture.from_height);
     return 0;
@@ -205,6 +233,35 @@ static const leat_tensor *tensor_of(const leat_batch *batch, const char *name) {
     return NULL;
 }
 
+/* The values of one sample of a batch, whether they are ragged or not; NULL if there is no such field. */
+static const void *values_of(const leat_tensor *t, int place, size_t *n) {
+    if (!t) return NULL;
+    if (t->offsets) {
+        *n = (size_t)(t->offsets[place + 1] - t->offsets[place]);
+        return (const uint8_t *)t->data + (size_t)t->offsets[place] * leat_dtype_size(t->dtype);
+    }
+    *n = 1;
+    for (int i = 1; i < t->ndim; i++) *n *= (size_t)t->shape[i];
+    return (const uint8_t *)t->data + (int64_t)place * t->stride[0];
+}
+
+static int overlay_version(viewing *v, leat__view_cell *cell, const leat_batch *batch, int place,
+                           leat_error *err) {
+    const leat_tensor *mask = tensor_of(batch, v->overlay.mask), *boxes = tensor_of(batch, v->overlay.boxes);
+    const leat_tensor *labels = tensor_of(batch, v->overlay.labels);
+    size_t n;
+    if (mask && !mask->offsets)
+        LEAT_TRY(leat__view_take_mask(
+            cell,
+            &(leat__view_array){mask->dtype, mask->ndim - 1, mask->shape + 1, values_of(mask, place, &n)},
+            err));
+    const void *values = values_of(boxes, place, &n);
+    if (values) LEAT_TRY(leat__view_take_boxes(cell, &v->overlay, boxes->dtype, values, n, err));
+    values = values_of(labels, place, &n);
+    if (values) name_boxes(v, cell, labels->dtype, values, n);
+    return 0;
+}
+
 /* The sample at `place` of a batch as the next version of its row. */
 static int take_version(viewing *v, int row, const leat_batch *batch, int place, leat_error *err) {
     leat__view_cell *cell = cell_at(v, row, 1 + v->row[row].n_found);
@@ -214,6 +271,7 @@ static int take_version(viewing *v, int row, const leat_batch *batch, int place,
     LEAT_TRY(leat__view_take(&cell->picture, &from, v->config.size, &v->work, err));
     if (t->dtype != LEAT_DTYPE_U8)
         leat__view_undo(&cell->picture, v->spec, v->field, v->undone, sizeof v->undone);
+    LEAT_TRY(overlay_version(v, cell, batch, place, err));
     if (label && !label->offsets && label->ndim <= 2)
         describe_label(v, label->dtype, (const uint8_t *)label->data + (int64_t)place * label->stride[0],
                        label->ndim == 2 ? (size_t)label->shape[1] : 1, cell->label, sizeof cell->label);
@@ -341,6 +399,7 @@ static int choose_fields(viewing *v, leat_error *err) {
         if (strcmp(f->name, "label") == 0 || (scalar && !*v->label_field))
             memcpy(v->label_field, f->name, sizeof v->label_field);
     }
+    leat__view_find_overlay(&v->overlay, v->spec, v->field);
     if (*v->field) return 0;
     return leat__fail(
         err, LEAT_ERR_TYPE,
@@ -366,6 +425,23 @@ static void set_ranges(viewing *v, char *text, size_t cap) {
              *v->undone ? ", after undoing " : "", v->undone, "");
 }
 
+/* Draws a page and writes it as a PNG. */
+static int write_page(const viewing *v, const leat__view_sheet *sheet, const char *path,
+                      leat_view_report *report, leat_error *err) {
+    leat__buf page = {.kind = LEAT_MEM_TOOL}, file = {.kind = LEAT_MEM_TOOL};
+    leat__encoder *encoder = leat__encoder_new(err);
+    int rc = encoder ? leat__view_draw(&page, &report->height, &report->width, sheet, err) : LEAT_ERR_MEMORY;
+    const leat__pixels pixels = {
+        .data = page.data, .height = report->height, .width = report->width, .channels = 3};
+    if (rc == 0) rc = leat__encode_png(encoder, &file, &pixels, err);
+    if (rc == 0) rc = leat__file_write(path, file.data, file.size, err);
+    report->n_samples = v->config.n_samples;
+    leat__encoder_free(&encoder);
+    leat__buf_free(&page);
+    leat__buf_free(&file);
+    return rc;
+}
+
 static int write_sheet(viewing *v, const char *path, leat_view_report *report, leat_error *err) {
     char range[200], note[600];
     set_ranges(v, range, sizeof range);
@@ -384,17 +460,25 @@ static int write_sheet(viewing *v, const char *path, leat_view_report *report, l
                                     .title = "leat view",
                                     .text = (const char *)v->spec->text.data,
                                     .note = note};
-    leat__buf page = {.kind = LEAT_MEM_TOOL}, file = {.kind = LEAT_MEM_TOOL};
-    leat__encoder *encoder = leat__encoder_new(err);
-    int rc = encoder ? leat__view_draw(&page, &report->height, &report->width, &sheet, err) : LEAT_ERR_MEMORY;
-    const leat__pixels pixels = {
-        .data = page.data, .height = report->height, .width = report->width, .channels = 3};
-    if (rc == 0) rc = leat__encode_png(encoder, &file, &pixels, err);
-    if (rc == 0) rc = leat__file_write(path, file.data, file.size, err);
-    report->n_samples = v->config.n_samples;
-    leat__encoder_free(&encoder);
-    leat__buf_free(&page);
-    leat__buf_free(&file);
+    return write_page(v, &sheet, path, report, err);
+}
+
+/* The versions alone, one beside the other. */
+static int write_strip(viewing *v, const char *path, leat_view_report *report, leat_error *err) {
+    char range[200];
+    const size_t n = (size_t)v->config.n_samples;
+    leat__view_cell *cells = leat__alloc(LEAT_MEM_TOOL, LEAT_MAX(n, (size_t)1) * sizeof *cells);
+    if (!cells) return leat__fail_memory(err, n * sizeof *cells, "a strip");
+    set_ranges(v, range, sizeof range);
+    for (size_t i = 0; i < n; i++) {
+        cells[i] = *cell_at(v, (int)i, 1);
+        if (cells[i].picture.height) cells[i].key[0] = cells[i].words[0] = 0;
+    }
+    const leat__view_sheet sheet = {
+        .n_rows = 1, .n_columns = (int)n, .size = v->config.size, .strip = true, .cell = cells};
+    const int rc = n ? write_page(v, &sheet, path, report, err)
+                     : leat__fail(err, LEAT_ERR_ARGUMENT, "there is no sample");
+    leat__free(cells); /* what they hold belongs to the cells of the samples */
     return rc;
 }
 
@@ -409,6 +493,7 @@ static int view_all(viewing *v, const char *path, leat_config *config, leat_view
     LEAT_TRY(choose_fields(v, err));
     LEAT_TRY(choose_samples(v, err));
     LEAT_TRY(take_versions(v, err));
+    if (v->config.strip) return write_strip(v, path, report, err);
     config->log = NULL; /* the same source has spoken */
     LEAT_TRY(open_plain(v, config, err));
     LEAT_TRY(take_originals(v, err));
@@ -439,10 +524,11 @@ int leat_view(const leat_spec *spec, const char *path, const leat_view_config *c
     LEAT_TRY(in_range(c->n_versions, VERSIONS, 1, LEAT_VIEW_VERSIONS_MAX, "the number of versions",
                       &c->n_versions, err));
     LEAT_TRY(in_range(c->size, SIZE, 32, 2048, "the size", &c->size, err));
+    if (c->strip) c->n_versions = 1;
     v.n_columns = 1 + c->n_versions;
     leat_error local;
     const int rc = view_all(&v, path, &own, report, err ? err : &local);
-    for (size_t i = 0; i < v.n_cells; i++) leat__buf_free(&v.cell[i].picture.values);
+    for (size_t i = 0; i < v.n_cells; i++) leat__view_cell_free(&v.cell[i]);
     if (v.tools) leat__tools_free(v.tools);
     leat__free(v.tools);
     leat__plan_free(&v.plain);

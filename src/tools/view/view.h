@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contact sheets: what their three parts share. view.c chooses samples and runs them, view_pixels.c makes pictures for
- * the eye of what a model gets, view_sheet.c puts pictures and words on a page. */
+/* Contact sheets: what their four parts share. view.c chooses samples and runs them, view_pixels.c makes pictures for
+ * the eye of what a model gets, view_overlay.c takes masks and boxes, view_sheet.c puts all of it and words on a page. */
 #ifndef LEAT_TOOLS_VIEW_H
 #define LEAT_TOOLS_VIEW_H
 
@@ -41,6 +41,11 @@ void leat__view_row(uint8_t *rgb, const leat__view_picture *picture, int y, leat
 
 /* -------------------------------------------------------------------------------------------- sheet */
 
+typedef struct leat__view_box { /* corners, in parts of the picture */
+    float x0, y0, x1, y1;
+    char label[24];
+} leat__view_box;
+
 typedef struct leat__view_cell { /* a picture and the words below it */
     leat__view_picture picture;
     leat__view_range range;
@@ -48,14 +53,34 @@ typedef struct leat__view_cell { /* a picture and the words below it */
     char key[48];     /* "0:35", or a note where there is no picture */
     char words[1100]; /* what was drawn: parts separated by ';' */
     char detail[300]; /* of an original: its file, and its size */
+    leat__buf tint;   /* u8 (height, width) of the picture: classes of a mask, 0 = none; empty = no mask */
+    leat__buf boxes;  /* of leat__view_box                                                               */
 } leat__view_cell;
 
 typedef struct leat__view_sheet {
     int n_rows, n_columns; /* the first column is the original */
     int size;
+    bool strip;                  /* no column of originals, and no words above */
     const leat__view_cell *cell; /* (n_rows, n_columns) */
     const char *title, *text, *note;
 } leat__view_sheet;
+
+/* ----------------------------------------------------------------------------------------- overlay */
+
+typedef struct leat__view_overlay { /* fields that belong to the picture; "" = none */
+    char mask[64], boxes[64], labels[64];
+    int format; /* leat__coords_format */
+    bool normalized;
+} leat__view_overlay;
+
+/* The first mask and the first boxes that the text declares for the field. */
+void leat__view_find_overlay(leat__view_overlay *out, const leat_spec *spec, const char *field);
+/* Both come after the cell's picture; what is no mask and no box is left out. */
+int leat__view_take_mask(leat__view_cell *cell, const leat__view_array *mask, leat_error *err);
+int leat__view_take_boxes(leat__view_cell *cell, const leat__view_overlay *overlay, int dtype,
+                          const void *values, size_t n, leat_error *err);
+size_t leat__view_n_boxes(const leat__view_cell *cell);
+void leat__view_cell_free(leat__view_cell *cell);
 
 /* Draws the page: RGB bytes in out, height x width. */
 int leat__view_draw(leat__buf *out, int *height, int *width, const leat__view_sheet *sheet, leat_error *err);

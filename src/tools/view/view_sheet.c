@@ -24,6 +24,9 @@ typedef struct colour {
 
 static const colour ground = {250, 250, 248}, card = {238, 240, 242}, frame = {208, 212, 217},
                     ink = {24, 28, 34}, faded = {104, 112, 122}, accent = {176, 64, 32};
+/* Of classes and boxes, such that neighbours differ for most eyes. */
+static const colour palette[] = {{120, 94, 240}, {230, 97, 0},   {26, 133, 255}, {212, 17, 89},
+                                 {0, 158, 115},  {255, 194, 10}, {93, 58, 155},  {64, 176, 166}};
 
 typedef struct canvas {
     uint8_t *rgb;
@@ -62,19 +65,6 @@ static int write_text(canvas *page, int x, int y, const char *text, colour c, in
     return x;
 }
 
-static void draw_picture(canvas *page, int x, int y, int size, const leat__view_cell *cell) {
-    const leat__view_picture *p = &cell->picture;
-    fill(page, x - 1, y - 1, size + 2, size + 2, frame);
-    fill(page, x, y, size, size, card);
-    if (!p->height) return;
-    const int left = x + (size - p->width) / 2, top = y + (size - p->height) / 2;
-    for (int row = 0; row < p->height; row++)
-        leat__view_row(page->rgb + ((size_t)(top + row) * (size_t)page->width + (size_t)left) * 3, p, row,
-                       cell->range);
-}
-
-/* -------------------------------------------------------------------------------------------- words */
-
 /* ASCII for every letter: what takes several bytes becomes one sign. */
 static void plain(char *out, size_t cap, const char *text) {
     size_t n = 0;
@@ -82,6 +72,65 @@ static void plain(char *out, size_t cap, const char *text) {
         if (*c < 0x80 || *c >= 0xc0) out[n++] = *c >= 32 && *c < 127 ? (char)*c : *c < 32 ? ' ' : '?';
     out[n] = 0;
 }
+
+/* Half of the colour of its class over each pixel; 0 is the ground. */
+static void tint_row(uint8_t *rgb, const uint8_t *classes, int width) {
+    for (int x = 0; x < width; x++) {
+        if (!classes[x]) continue;
+        const colour c = palette[classes[x] % LEAT_COUNT(palette)];
+        rgb[x * 3] = (uint8_t)((rgb[x * 3] + c.r) / 2);
+        rgb[x * 3 + 1] = (uint8_t)((rgb[x * 3 + 1] + c.g) / 2);
+        rgb[x * 3 + 2] = (uint8_t)((rgb[x * 3 + 2] + c.b) / 2);
+    }
+}
+
+/* Where a part of a side of n pixels lies, within them. */
+static int place_of(float part, int n) {
+    return !(part > 0) ? 0 : part >= 1 ? n - 1 : (int)(part * (float)n);
+}
+
+/* Frames of two pixels, with the class above the upper edge or, where there is no room, below it. Boxes of zeros fill up a
+ * batch and are left out. */
+static void draw_boxes(canvas *page, int left, int top, const leat__view_cell *cell) {
+    const leat__view_picture *p = &cell->picture;
+    const leat__view_box *box = (const leat__view_box *)(const void *)cell->boxes.data;
+    for (size_t i = 0; i < leat__view_n_boxes(cell); i++, box++) {
+        if (!(box->x1 > box->x0) || !(box->y1 > box->y0)) continue;
+        const colour c = palette[1 + i % (LEAT_COUNT(palette) - 1)];
+        const int x0 = place_of(box->x0, p->width), x1 = place_of(box->x1, p->width);
+        const int y0 = place_of(box->y0, p->height), y1 = place_of(box->y1, p->height);
+        const int x = left + x0, y = top + y0, w = x1 - x0 + 1, h = y1 - y0 + 1;
+        fill(page, x, y, w, LEAT_MIN(2, h), c);
+        fill(page, x, y + LEAT_MAX(h - 2, 0), w, LEAT_MIN(2, h), c);
+        fill(page, x, y, LEAT_MIN(2, w), h, c);
+        fill(page, x + LEAT_MAX(w - 2, 0), y, LEAT_MIN(2, w), h, c);
+        if (!*box->label) continue;
+        char label[sizeof box->label];
+        plain(label, sizeof label, box->label);
+        const int room = (p->width - x0) / LEAT_FONT_STEP;
+        if (room < 3) continue;
+        label[LEAT_MIN((size_t)room, sizeof label - 1)] = 0;
+        const int at = y0 >= LINE ? y - LINE + 1 : y + 2;
+        fill(page, x, at, (int)strlen(label) * LEAT_FONT_STEP + 2, LINE - 1, c);
+        write_text(page, x + 2, at + 2, label, ground, 1, false);
+    }
+}
+
+static void draw_picture(canvas *page, int x, int y, int size, const leat__view_cell *cell) {
+    const leat__view_picture *p = &cell->picture;
+    fill(page, x - 1, y - 1, size + 2, size + 2, frame);
+    fill(page, x, y, size, size, card);
+    if (!p->height) return;
+    const int left = x + (size - p->width) / 2, top = y + (size - p->height) / 2;
+    for (int row = 0; row < p->height; row++) {
+        uint8_t *rgb = page->rgb + ((size_t)(top + row) * (size_t)page->width + (size_t)left) * 3;
+        leat__view_row(rgb, p, row, cell->range);
+        if (cell->tint.size) tint_row(rgb, cell->tint.data + (size_t)row * (size_t)p->width, p->width);
+    }
+    draw_boxes(page, left, top, cell);
+}
+
+/* -------------------------------------------------------------------------------------------- words */
 
 static void add_line(words *w, const char *text, size_t n, bool bold, colour c) {
     if (w->n == LINES_MAX) return;
@@ -170,6 +219,7 @@ static void write_words(canvas *page, int x, int y, const words *w, const leat__
 /* --------------------------------------------------------------------------------------------- page */
 
 static int column_x(const leat__view_sheet *sheet, int column) {
+    if (sheet->strip) return 1 + column * (sheet->size + GAP);
     return MARGIN + column * (sheet->size + GAP) + (column > 0 ? GAP_FIRST - GAP : 0);
 }
 
@@ -186,6 +236,7 @@ static int row_lines(const leat__view_sheet *sheet, int row) {
 
 /* Title, text and note, if page is not NULL; the height that they take. */
 static int draw_head(canvas *page, const leat__view_sheet *sheet, int width) {
+    if (sheet->strip) return 1;
     words w = {0};
     const int chars = (width - 2 * MARGIN) / LEAT_FONT_STEP;
     int y = MARGIN;
@@ -218,9 +269,10 @@ static void draw_rows(canvas *page, const leat__view_sheet *sheet, int y) {
 }
 
 int leat__view_draw(leat__buf *out, int *height, int *width, const leat__view_sheet *sheet, leat_error *err) {
-    *width = column_x(sheet, sheet->n_columns - 1) + sheet->size + MARGIN;
+    const int margin = sheet->strip ? 1 : MARGIN;
+    *width = column_x(sheet, sheet->n_columns - 1) + sheet->size + margin;
     const int head = draw_head(NULL, sheet, *width);
-    int64_t total = head + MARGIN - ROW_GAP;
+    int64_t total = head + margin - ROW_GAP;
     for (int row = 0; row < sheet->n_rows; row++)
         total += sheet->size + TEXT_TOP + row_lines(sheet, row) * LINE + ROW_GAP;
     if (total * *width * 3 > BYTES_MAX)
