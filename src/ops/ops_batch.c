@@ -103,11 +103,13 @@ static int plan_rebatch(leat__planner *planner, const leat__use *use, leat_error
 /* ---------------------------------------------------------------------------------------------- ranks */
 
 const leat__use *leat__batch_of_world(const leat__plan *plan, const leat__use *use, leat__batch_use *room) {
-    if (!(use->op->flags & LEAT_OP_SIZED)) return use;
+    const bool sized = use->op->flags & LEAT_OP_SIZED;
+    if (!sized && !(use->op->flags & LEAT_OP_GROUPED)) return use;
     room->use = *use;
-    assert(strcmp(use->op->arg[0].name, "size") == 0);
-    snprintf(room->size, sizeof room->size, "%" PRId64, use->arg[0].i * plan->world);
-    room->use.arg[0].text = room->size;
+    const ptrdiff_t arg = leat__use_arg(use, sized ? "size" : "group") - use->arg;
+    if (sized) snprintf(room->size, sizeof room->size, "%" PRId64, use->arg[arg].i * plan->world);
+    else snprintf(room->size, sizeof room->size, "%d", plan->group);
+    room->use.arg[arg].text = room->size;
     return &room->use;
 }
 

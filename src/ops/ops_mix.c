@@ -5,10 +5,39 @@
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 
-/* The largest group not above the one asked for that divides the batch. */
-static int fitting_group(int batch, int group) {
-    while (batch % group) group--;
-    return group;
+enum {
+    GROUP_MOST = 16
+}; /* unless the text asks for more: a task has whole groups, and many tasks share a batch */
+
+/* The largest divisor of a rank's batch up to GROUP_MOST. A batch that has none but 1 (a prime number above it) is one
+ * group: nothing would be mixed otherwise. */
+static int fitting_group(int batch) {
+    for (int group = GROUP_MOST; group > 1; group--)
+        if (batch % group == 0) return group;
+    return batch;
+}
+
+static int find_group(const leat__planner *planner, const leat__use *use, int *group, leat_error *err) {
+    const leat__plan *plan = planner->plan;
+    const int asked = (int)leat__use_arg(use, "group")->i, fitting = fitting_group(plan->batch);
+    *group = asked ? asked : plan->group ? plan->group : fitting;
+    if (plan->batch < 2)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "a batch of one sample has nothing to mix: write a larger batch before");
+    if (asked == 1)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "in a group of 1 nothing is mixed: leave group out, or write 2 or more");
+    if (plan->batch % *group)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "a batch of %d cannot be cut into groups of %d: leave group out (it is %d "
+                               "then), or write batch %d",
+                               plan->batch, asked, fitting, (plan->batch + asked - 1) / asked * asked);
+    if (plan->group && plan->group != *group)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "an operation before it has groups of %d: leave group out here, or write "
+                               "group=%d there too",
+                               plan->group, *group);
+    return 0;
 }
 
 static int find_labels(leat__planner *planner, const leat__use *use, int *at, leat_error *err) {
@@ -39,7 +68,7 @@ static int find_labels(leat__planner *planner, const leat__use *use, int *at, le
 
 static int plan_group(leat__planner *planner, const leat__use *use, bool cutmix, leat_error *err) {
     leat__plan *plan = planner->plan;
-    const int group = (int)leat__use_arg(use, "group")->i;
+    int group;
     leat__group_op op = {.op = {.name = use->op->name, .number = use->number},
                          .use = use,
                          .cutmix = cutmix,
@@ -59,20 +88,7 @@ static int plan_group(leat__planner *planner, const leat__use *use, bool cutmix,
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "field %s cannot be the picture and its label",
                                info->name);
     if (!(op.alpha > 0)) return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "alpha must be above 0");
-    const int fitting = fitting_group(plan->batch, group);
-    if (fitting < 2)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "a batch of %d cannot be cut into groups of %d or fewer: write batch %d",
-                               plan->batch, group, (plan->batch + group - 1) / group * group);
-    if (plan->batch % group)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_ARGUMENT,
-            "a batch of %d is no whole number of groups of %d: write group=%d, or batch %d", plan->batch,
-            group, fitting, (plan->batch + group - 1) / group * group);
-    if (plan->group && plan->group != group)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "an operation before it has groups of %d: write group=%d here too",
-                               plan->group, plan->group);
+    LEAT_TRY(find_group(planner, use, &group, err));
     if (plan->n_group_ops == LEAT_GROUP_OPS_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d operations on groups",
                                LEAT_GROUP_OPS_MAX);
@@ -127,30 +143,29 @@ int leat__group_resolve(leat__planner *planner, leat_error *err) {
 
 /* ------------------------------------------------------------------------------------------ the table */
 
-#define GROUP_ARGS(alpha_)                                                                 \
-    {.name = "alpha",                                                                      \
-     .kind = LEAT_ARG_NUMBER,                                                              \
-     .fallback = alpha_,                                                                   \
-     .max = 1e6,                                                                           \
-     .help = "of Beta(alpha, alpha), from which the own share is drawn"},                  \
-        {.name = "group",                                                                  \
-         .kind = LEAT_ARG_INT,                                                             \
-         .fallback = "16",                                                                 \
-         .min = 2,                                                                         \
-         .max = 65536,                                                                     \
-         .named = true,                                                                    \
-         .help = "samples among which partners are taken; the batch is a multiple of it"}, \
-        {.name = "p",                                                                      \
-         .kind = LEAT_ARG_NUMBER,                                                          \
-         .fallback = "1",                                                                  \
-         .max = 1,                                                                         \
-         .named = true,                                                                    \
-         .help = "how likely"},                                                            \
-        {.name = "labels",                                                                 \
-         .kind = LEAT_ARG_FIELD,                                                           \
-         .fallback = "label",                                                              \
-         .named = true,                                                                    \
-         .help = "f32 labels that are mixed with the same shares; none: there are none"},  \
+#define GROUP_ARGS(alpha_)                                                                                   \
+    {.name = "alpha",                                                                                        \
+     .kind = LEAT_ARG_NUMBER,                                                                                \
+     .fallback = alpha_,                                                                                     \
+     .max = 1e6,                                                                                             \
+     .help = "of Beta(alpha, alpha), from which the own share is drawn"},                                    \
+        {.name = "group",                                                                                    \
+         .kind = LEAT_ARG_INT,                                                                               \
+         .fallback = "0",                                                                                    \
+         .max = 65536,                                                                                       \
+         .named = true,                                                                                      \
+         .help = "samples among which partners are taken, a divisor of the batch; 0: the largest up to 16"}, \
+        {.name = "p",                                                                                        \
+         .kind = LEAT_ARG_NUMBER,                                                                            \
+         .fallback = "1",                                                                                    \
+         .max = 1,                                                                                           \
+         .named = true,                                                                                      \
+         .help = "how likely"},                                                                              \
+        {.name = "labels",                                                                                   \
+         .kind = LEAT_ARG_FIELD,                                                                             \
+         .fallback = "label",                                                                                \
+         .named = true,                                                                                      \
+         .help = "f32 labels that are mixed with the same shares; none: there are none"},                    \
         LEAT_ARG_FIELD_NAMED
 
 const leat__op leat__ops_mix[] = {
@@ -159,6 +174,7 @@ const leat__op leat__ops_mix[] = {
      .help = "Blends each sample of a batch with the next one of its group, labels too.",
      .like = "keras.layers.MixUp, torchvision MixUp",
      .random = true,
+     .flags = LEAT_OP_GROUPED,
      .plan = plan_mixup,
      .arg = {GROUP_ARGS("0.2")}},
     {.name = "cutmix",
@@ -167,6 +183,7 @@ const leat__op leat__ops_mix[] = {
              "area.",
      .like = "keras.layers.CutMix, torchvision CutMix",
      .random = true,
+     .flags = LEAT_OP_GROUPED,
      .plan = plan_cutmix,
      .arg = {GROUP_ARGS("1")}},
     {0},

@@ -58,9 +58,10 @@ enum {
     LEAT_OP_DECODES = 1 << 10,    /* ... from an image file to pixels                            */
     LEAT_OP_RESHAPES = 1 << 11,   /* ... to a shape that the text gives                          */
     LEAT_OP_SCALES = 1 << 12,     /* x * scale + offset by its arguments of these names          */
-    LEAT_OP_NORMALIZES = 1 << 13, /* (x * scale - mean) / std likewise                          */
+    LEAT_OP_NORMALIZES = 1 << 13, /* (x * scale - mean) / std likewise                           */
     LEAT_OP_MASKS = 1 << 14,      /* its field is a mask of the picture that `image` names       */
-    LEAT_OP_BOXES = 1 << 15       /* its field is boxes of it                                    */
+    LEAT_OP_BOXES = 1 << 15,      /* its field is boxes of it                                    */
+    LEAT_OP_GROUPED = 1 << 16     /* works on groups of samples: group=0 is the plan's group     */
 };
 
 /* leat__op.on_device: the numbers that are drawn for a device are those of flips, warps or affine points. */

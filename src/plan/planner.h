@@ -120,7 +120,8 @@ int leat__device_add(leat__planner *planner, const leat__use *use, int at, const
 int leat__device_settle(leat__planner *planner, leat_error *err);
 
 /* ops_batch.c: the operation as a single process would write it that does the work of all ranks: `batch 8` on four ranks is
- * `batch 32`. So a state can be resumed on any number of ranks. */
+ * `batch 32`. So a state can be resumed on any number of ranks. The group of mixed samples is written as the plan has it, because
+ * it changes bytes: it may depend on the batch of one rank. */
 typedef struct leat__batch_use {
     leat__use use;
     char size[24];

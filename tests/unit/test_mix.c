@@ -261,6 +261,27 @@ static void test_groups(void **state) {
     }
 }
 
+/* Without group= any batch is mixed: by its largest divisor up to 16, or as a whole if it has none but 1. */
+static void test_any_batch(void **state) {
+    (void)state;
+    static sample_row want[64], got[64];
+    static const struct {
+        int batch, group;
+    } cases[] = {{2, 2},   {3, 3},   {7, 7},   {12, 12}, {16, 16}, {17, 17}, {18, 9},
+                 {19, 19}, {20, 10}, {24, 12}, {34, 2},  {37, 37}, {48, 16}, {53, 53}};
+    for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
+        const int n = 40 + (int)i;
+        const leat_config config = {.seed = 5, .n_threads = (int)i % 3 + 1};
+        assert_int_equal(collect(spec_of(SYNTH " | batch 8", n), &config, want, 64), n);
+        mix_naively(want, n, cases[i].group, false, 0.4, 1.0, 6, 5);
+        mix_naively(want, n, cases[i].group, true, 1.0, 0.5, 7, 5);
+        char tail[80];
+        snprintf(tail, sizeof tail, "batch %d | mixup 0.4 | cutmix p=0.5", cases[i].batch);
+        assert_int_equal(collect(spec_of(SYNTH " | %s", n, tail), &config, got, 64), n);
+        same_rows(want, got, n, tail);
+    }
+}
+
 /* Damaged files are left out of their groups; what replaces one takes its place there. */
 static void test_holes(void **state) {
     (void)state;
@@ -512,14 +533,14 @@ static void test_refusals(void **state) {
     static const refusal wrong[] = {
         {"synth | mixup", LEAT_ERR_SYNTAX, "after batch"},
         {"synth | batch 32 | mixup", LEAT_ERR_TYPE, "write one_hot label N before batch"},
-        {"synth | one_hot label 10 | batch 24 | mixup", LEAT_ERR_ARGUMENT, "group=12, or batch 32"},
-        {"synth | one_hot label 10 | batch 17 | mixup", LEAT_ERR_ARGUMENT, "write batch 32"},
-        {"synth | one_hot label 10 | batch 1 | cutmix", LEAT_ERR_ARGUMENT, "write batch 16"},
+        {"synth | one_hot label 10 | batch 24 | mixup group=16", LEAT_ERR_ARGUMENT,
+         "(it is 12 then), or write batch 32"},
+        {"synth | one_hot label 10 | batch 1 | mixup", LEAT_ERR_ARGUMENT, "nothing to mix"},
         {"synth | one_hot label 10 | batch 32 | mixup 0", LEAT_ERR_ARGUMENT, "above 0"},
         {"synth | one_hot label 10 | batch 32 | mixup group=1", LEAT_ERR_ARGUMENT, "group"},
         {"synth | one_hot label 10 | batch 32 | mixup p=1.1", LEAT_ERR_ARGUMENT, "p must lie"},
         {"synth | one_hot label 10 | batch 32 | mixup | cutmix group=8", LEAT_ERR_ARGUMENT,
-         "group=16 here too"},
+         "leave group out here"},
         {"synth | one_hot label 10 | batch 32 | mixup labels=image", LEAT_ERR_TYPE, "image"},
         {"synth | cast f32 | batch 32 | mixup labels=image", LEAT_ERR_ARGUMENT, "picture and its label"},
         {"synth | one_hot label 10 | batch 32 | mixup field=label", LEAT_ERR_ARGUMENT, "label"},
@@ -556,6 +577,7 @@ int main(void) {
         cmocka_unit_test(test_beta),
         cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_any_batch),
         cmocka_unit_test(test_holes),
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_streams),

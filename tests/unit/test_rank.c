@@ -439,13 +439,44 @@ static void test_groups(void **state) {
     free(one.place);
 }
 
+/* The default group depends on the batch of one rank. A state of other groups is refused and names them; equal groups go on. */
+static void test_group_of_ranks(void **state) {
+    (void)state;
+    static const struct {
+        int world;
+        const char *tail, *wrong;
+    } cases[] = {
+        {2, "mixup", NULL},      /* 12 samples: the same 12 */
+        {3, "mixup", "group=8"}, /* 8 */
+        {3, "mixup group=4", "group=4"},
+    };
+    static const char text[] = "synth 72 6 6 | shuffle | one_hot label 10 | cast image f32";
+    leat_pipeline *one = open_spec(spec_of("%s | batch 24 | mixup", text), NULL);
+    leat_batch b;
+    char saved[2048];
+    assert_int_equal(leat_pipeline_next(one, &b, NULL), 0);
+    leat_batch_release(&b);
+    assert_int_equal(leat_pipeline_state(one, saved, sizeof saved, NULL), 0);
+    leat_pipeline_close(&one);
+    for (size_t i = 0; i < LEAT_COUNT(cases); i++) {
+        const leat_config config = {.rank = 1, .world_size = cases[i].world};
+        leat_pipeline *other =
+            open_spec(spec_of("%s | batch %d | %s", text, 24 / cases[i].world, cases[i].tail), &config);
+        leat_error err = {0};
+        assert_int_equal(leat_pipeline_restore(other, saved, &err), cases[i].wrong ? LEAT_ERR_STATE : 0);
+        if (cases[i].wrong && (!strstr(err.message, "group=12") || !strstr(err.message, cases[i].wrong)))
+            fail_msg("%s", err.message);
+        leat_pipeline_close(&other);
+    }
+}
+
 int main(void) {
     alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_environment), cmocka_unit_test(test_config),
         cmocka_unit_test(test_union),       cmocka_unit_test(test_resume),
         cmocka_unit_test(test_bad_samples), cmocka_unit_test(test_max_bad),
-        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_groups),      cmocka_unit_test(test_group_of_ranks),
     };
     return cmocka_run_group_tests_name("rank", tests, begin_rank, end_files);
 }
