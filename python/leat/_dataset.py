@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from ._arrays import NUMPY_NAMES
 from ._bind import bind, name_elsewhere, near, split_words
+from ._compose import Chances, Parts
 from ._errors import ArgumentError, Error, StateError
 from ._leat import Pipeline
 from ._methods import Methods
@@ -16,6 +17,7 @@ from ._progress import Progress
 from ._run import CURSOR, Batch, Cursor, Feed, Item, Iterator, Runs, arrange, default_layout
 
 BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
+OWN_SEED = {"synth", "split"}  # their seed says nothing about that of other operations
 # What may stand between a source of files and the decoding that is added for it: it does not look at pixels.
 BEFORE_DECODE = {"options", "label_map", "one_hot", "enumerate", "select", "parse", "prefetch"}
 
@@ -71,7 +73,7 @@ def _covers(layout: Any, names: list[str]) -> bool:
     return bool(found) and sorted(map(str, found)) == sorted(names)
 
 
-class Dataset(Methods, Outlets, Generic[Item]):
+class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
     """Samples, and what happens to them on the way to a batch. Made by leat.from_directory and its like.
 
         ds = (leat.from_directory("photos/train").shuffle(seed=7).random_resized_crop(224)
@@ -134,7 +136,7 @@ class Dataset(Methods, Outlets, Generic[Item]):
         seed = None
         for operation in self._operations:
             words = dict(split_words(operation)[1:])
-            if "seed" in words and not operation.startswith("synth "):
+            if "seed" in words and operation.split(None, 1)[0] not in OWN_SEED:
                 if operation.startswith("options"):
                     return int(words["seed"])
                 seed = 0

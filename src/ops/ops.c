@@ -25,6 +25,7 @@
     FAMILY(erase)                \
     FAMILY(normalize)            \
     FAMILY(augment)              \
+    FAMILY(chance)               \
     FAMILY(image_data_generator) \
     FAMILY(coordinates)          \
     FAMILY(mix)                  \

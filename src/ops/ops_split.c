@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples divided for training, validation and test: the same text with another part gives the rest. Every sample is put on
- * a side by a rule that knows nothing of the part asked for; then the samples of one side are kept. */
+ * a side by a rule that knows nothing of the part asked for; then the samples of one side are kept. With fold=i/k there are
+ * k equal sides: side i is for validation, the others are for training. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "ops/ops_shared.h"
 #include "plan/select.h"
 
-enum { SIDES = LEAT_SPLIT_SIDES, NO_SIDE = LEAT_NO_SIDE };
+enum { SIDES = LEAT_SPLIT_SIDES, NO_SIDE = LEAT_NO_SIDE, FOLDS = 64 };
+enum { TRAIN, VALIDATION };
 enum { BY_RANDOM, BY_HASH, BY_ORDER, BY_KERAS_FIRST, BY_KERAS_LAST };
 /* Splits are keyed by their seed alone, so that they are equal wherever they stand in a text. */
 #define SPLIT_OPERATION UINT32_C(0x73706c74)
@@ -20,7 +23,8 @@ typedef struct splitting {
     leat__planner *planner;
     const leat__use *use;
     int by, part, n_sides, verb; /* verb: the one it comes in front of */
-    double fraction[SIDES];
+    int fold;                    /* the side for validation; -1 = sides are parts */
+    double fraction[FOLDS];
     uint64_t seed, n;
     bool seeded, stratify;
     const char *group; /* "" = none */
@@ -54,6 +58,30 @@ static int read_fractions(splitting *s, leat_error *err) {
                     "there is no test part of two fractions: write three, such as fractions=0.8,0.1,0.1");
     if (s->by >= BY_KERAS_FIRST && (s->n_sides != 2 || sum < 1 - 1e-9))
         return fail(s, err, "Keras has two parts: write two fractions that come to 1, such as 0.8,0.2");
+    return 0;
+}
+
+/* "0/5": the first of five sides of one size. */
+static int read_fold(splitting *s, leat_error *err) {
+    const char *text = leat__use_arg(s->use, "fold")->text;
+    int64_t fold = -1, n = 0;
+    char number[24];
+    const size_t len = strcspn(text, "/");
+    snprintf(number, sizeof number, "%.*s", (int)LEAT_MIN(len, sizeof number - 1), text);
+    if (!text[len] || !leat__parse_int(number, &fold) || !leat__parse_int(text + len + 1, &n) || n < 2 ||
+        n > FOLDS || fold < 0 || fold >= n)
+        return leat__plan_fail(s->use, err, LEAT_ERR_ARGUMENT,
+                               "fold must be such as 0/5, up to 4/5, with 2 to %d folds, not '%s'", FOLDS,
+                               text);
+    if (leat__use_arg(s->use, "fractions")->given)
+        return fail(s, err, "folds have one size: leave out fractions");
+    if (s->part > VALIDATION) return fail(s, err, "folds have no test part: write train or validation");
+    if (s->by >= BY_KERAS_FIRST) return fail(s, err, "Keras has no folds: write by=random, hash or order");
+    if (s->planner->plan->stream)
+        return fail(s, err, "a stream has no folds: leat pack writes records that can be divided");
+    s->fold = (int)fold;
+    s->n_sides = (int)n;
+    for (int i = 0; i < s->n_sides; i++) s->fraction[i] = 1.0 / (double)n;
     return 0;
 }
 
@@ -97,10 +125,22 @@ static int by_key(const void *a, const void *b) {
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* How many samples each side gets, of one class or of all. Folds differ by one sample at the most, over all classes too:
+ * what is left of a class goes to the folds behind those that got what was left of the class before it. */
+static void share(const splitting *s, uint64_t size, uint64_t *left_before, uint64_t *count) {
+    if (s->fold < 0) {
+        leat__shares(s->fraction, s->n_sides, size, count);
+        return;
+    }
+    const uint64_t n = (uint64_t)s->n_sides, left = size % n;
+    for (uint64_t i = 0; i < n; i++) count[i] = size / n + ((i + n - *left_before % n) % n < left);
+    *left_before += left;
+}
+
 /* Fills the sides one after the other. */
 static void fill_sides(splitting *s) {
-    uint64_t count[SIDES];
-    leat__shares(s->fraction, s->n_sides, s->n, count);
+    uint64_t count[FOLDS], left = 0;
+    share(s, s->n, &left, count);
     int side = 0;
     for (uint64_t i = 0; i < s->n; i++) {
         const uint32_t at = s->sequence[i].at;
@@ -114,13 +154,12 @@ static void fill_sides(splitting *s) {
 static int fill_classes(splitting *s, leat_error *err) {
     leat__class_list list;
     LEAT_TRY(leat__classes_ask(s->planner, s->use, "field", s->verb, &list, err));
-    uint64_t(*count)[SIDES] = leat__alloc(LEAT_MEM_INDEX, list.n_classes * sizeof *count);
+    uint64_t(*count)[FOLDS] = leat__alloc(LEAT_MEM_INDEX, list.n_classes * sizeof *count), left = 0;
     if (!count) {
         leat__class_list_free(&list);
         return leat__fail_memory(err, list.n_classes * sizeof *count, "classes");
     }
-    for (uint32_t c = 0; c < list.n_classes; c++)
-        leat__shares(s->fraction, s->n_sides, list.size[c], count[c]);
+    for (uint32_t c = 0; c < list.n_classes; c++) share(s, list.size[c], &left, count[c]);
     for (uint64_t i = 0; i < s->n; i++) {
         const uint32_t at = s->sequence[i].at, c = list.class[at];
         int side = 0;
@@ -277,13 +316,14 @@ static int split_stream(splitting *s, leat_error *err) {
 static int begin(splitting *s, leat__planner *planner, const leat__use *use, leat_error *err) {
     *s = (splitting){.planner = planner,
                      .use = use,
+                     .fold = -1,
                      .part = (int)leat__use_arg(use, "part")->i,
                      .by = (int)leat__use_arg(use, "by")->i,
                      .stratify = leat__use_arg(use, "stratify")->i != 0,
                      .group = leat__use_arg(use, "group")->text,
                      .seeded = leat__use_arg(use, "seed")->given,
                      .seed = (uint64_t)leat__use_arg(use, "seed")->i};
-    LEAT_TRY(read_fractions(s, err));
+    LEAT_TRY(*leat__use_arg(use, "fold")->text ? read_fold(s, err) : read_fractions(s, err));
     LEAT_TRY(check(s, err));
     return leat__choice_place(planner, use, (leat__choice_rule){.past_shuffle = true}, &s->verb, err);
 }
@@ -292,8 +332,13 @@ static int find_sides(splitting *s, leat_error *err) {
     s->n = s->planner->plan->order.length[s->verb];
     s->sequence = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(s->n, (uint64_t)1) * sizeof *s->sequence);
     s->side = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(s->n, (uint64_t)1));
-    return s->sequence && s->side ? fill(s, err)
-                                  : leat__fail_memory(err, s->n * sizeof *s->sequence, "a split");
+    if (!s->sequence || !s->side) return leat__fail_memory(err, s->n * sizeof *s->sequence, "a split");
+    LEAT_TRY(fill(s, err));
+    if (s->fold < 0) return 0;
+    for (uint64_t i = 0; i < s->n; i++)
+        if (s->side[i] != NO_SIDE) s->side[i] = s->side[i] == s->fold ? VALIDATION : TRAIN;
+    s->n_sides = 2;
+    return 0;
 }
 
 static int plan_split(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -331,6 +376,11 @@ const leat__op leat__ops_split[] = {
               .fallback = "0.8,0.2",
               .named = true,
               .help = "shares of train, validation and test"},
+             {.name = "fold",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help = "instead of fractions: 0/5 to 4/5 are five folds, of which one is for validation"},
              {.name = "by",
               .kind = LEAT_ARG_WORD,
               .fallback = "random",

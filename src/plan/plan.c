@@ -74,7 +74,13 @@ leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, le
         return NULL;
     }
     leat__step *step = &plan->step[plan->n_steps++];
-    *step = (leat__step){.kind = kind, .stage = stage, .value = value, .output = -1, .column = use->column};
+    *step = (leat__step){.kind = kind,
+                         .stage = stage,
+                         .value = value,
+                         .output = -1,
+                         .column = use->column,
+                         .choice = planner->choice,
+                         .branch = planner->branch};
     return step;
 }
 
@@ -103,10 +109,10 @@ static int apply_layout(leat__planner *planner, int value, leat_error *err) {
     bool in_memory = false; /* behind the last pass there is a picture that knows one layout only */
     for (int i = 0; i < plan->n_steps; i++) {
         const leat__step_kind kind = plan->step[i].kind;
-        if (plan->step[i].value != value) continue;
+        if (plan->step[i].value != value || kind == LEAT_STEP_CHOOSE) continue;
         if (kind == LEAT_STEP_PASS) last = &plan->step[i];
         else if (kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP) last = NULL;
-        in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP;
+        in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || plan->step[i].choice;
     }
     if (in_memory && info->ndim == 3) {
         last = add_plain_pass(planner, value, err);
@@ -143,8 +149,8 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
         /* The last step writes into the batch if it makes new memory anyway. */
         for (int k = plan->n_steps - 1; k >= 0; k--) {
             leat__step *step = &plan->step[k];
-            if (step->value != out->value) continue;
-            if (step->parts) break;                                    /* other samples come without it */
+            if (step->value != out->value || step->kind == LEAT_STEP_CHOOSE) continue;
+            if (step->parts || step->choice) break;                    /* other samples come without it */
             if (plan->caching.wanted && k < plan->caching.step) break; /* it goes into the cache first */
             out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT ||
                           step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT ||

@@ -288,6 +288,7 @@ static void print_steps(printer *p, const leat__plan *plan) {
         for (int k = 0, n = 0; step->parts && k < LEAT_PARTS_MAX; k++)
             if (step->parts >> k & 1) print(p, "%s%d", n++ ? ", " : "part ", k + 1);
         if (step->parts) print(p, ": ");
+        if (step->choice) print(p, "branch %d of choice %d: ", step->branch, step->choice);
         switch (step->kind) {
         case LEAT_STEP_PARSE:
             print(p, "tf.train.Example:");
@@ -312,6 +313,10 @@ static void print_steps(printer *p, const leat__plan *plan) {
             break;
         case LEAT_STEP_MAP:
             print(p, "a function of the program%s\n", step->as.map.part ? ", the same call" : "");
+            break;
+        case LEAT_STEP_CHOOSE:
+            print(p, "choice %d: %s%s\n", step->as.choice->number + 1, step->as.choice->op.name,
+                  step->as.choice->applies ? ", or nothing" : "");
             break;
         case LEAT_STEP_DRAW: print(p, "%d numbers for the device\n", step->as.device->n_numbers); break;
         case LEAT_STEP_TRAIL:

@@ -44,6 +44,7 @@ struct leat__planner {
     uint32_t inside;         /* which of the texts inside texts this is, 0 = the whole       */
     bool several;            /* the operation works on several fields of a sample     */
     bool again;              /* ... and this is not the first of them                 */
+    int choice, branch;      /* of the steps that are added: leat__step               */
     struct {
         uint32_t op;
         int part;

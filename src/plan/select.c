@@ -46,7 +46,8 @@ int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__q
         question->step[i] = makes_one_of(step, values);
         if (!question->step[i]) continue;
         if (step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_PICTURE ||
-            step->kind == LEAT_STEP_COORDINATES || step->kind == LEAT_STEP_DRAW)
+            step->kind == LEAT_STEP_COORDINATES || step->kind == LEAT_STEP_DRAW ||
+            step->kind == LEAT_STEP_CHOOSE)
             return leat__plan_fail(
                 use, err, LEAT_ERR_UNSUPPORTED,
                 "it looks at samples before they are decoded, and field %s is decoded or has moved here: "

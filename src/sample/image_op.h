@@ -19,6 +19,23 @@ typedef struct leat__planner leat__planner; /* plan/planner.h */
 #define LEAT_PARAMS_BYTES 1024
 #define LEAT_PARAMS_PARTS 64
 
+/* The number of an operation inside of a branch (chance.h) has that of the operation around it in its lowest bits, and above
+ * them the branch and the operation in it, both from 1. This happens once more for a choice inside of a branch. So numbers
+ * inside do not depend on what stands in other branches or behind. */
+enum { LEAT_NUMBER_BITS = 8, LEAT_INSIDE_BITS = 6 };
+static inline uint32_t leat__number_inside(uint32_t around, int level, int branch, int operation) {
+    const uint32_t inside = ((uint32_t)operation + 1) << LEAT_INSIDE_BITS | ((uint32_t)branch + 1);
+    return around | inside << (LEAT_NUMBER_BITS + 2 * LEAT_INSIDE_BITS * level);
+}
+/* Its place in the text: a number that is larger for what stands behind. */
+static inline uint32_t leat__number_place(uint32_t number) {
+    const uint32_t mask = (1u << LEAT_INSIDE_BITS) - 1;
+    uint32_t place = number & ((1u << LEAT_NUMBER_BITS) - 1);
+    for (int shift = LEAT_NUMBER_BITS; shift < 32; shift += LEAT_INSIDE_BITS)
+        place = place << LEAT_INSIDE_BITS | (number >> shift & mask);
+    return place;
+}
+
 typedef struct leat__params_part {
     uint32_t op,
         begin; /* number of the operation; where its piece begins, which ends where the next one does */

@@ -31,18 +31,21 @@ void leat__params_add(leat__drawing *d, const char *key, double value) {
     leat__params_add_word(d, key, text);
 }
 
-/* The part of the lowest operation above `after`, the first one that it noted. */
+/* The part of the lowest operation above `after` in the text, the first one that it noted. */
 static int next_operation(const leat__params *params, uint32_t after) {
     int best = -1;
-    for (int i = 0; i < params->n_parts; i++)
-        if (params->part[i].op > after && (best < 0 || params->part[i].op < params->part[best].op)) best = i;
+    for (int i = 0; i < params->n_parts; i++) {
+        const uint32_t place = leat__number_place(params->part[i].op);
+        if (place > after && (best < 0 || place < leat__number_place(params->part[best].op))) best = i;
+    }
     return best;
 }
 
 void leat__params_finish(leat__params *params) {
     char out[LEAT_PARAMS_BYTES] = "";
     size_t n = 0;
-    for (int i = next_operation(params, 0); i >= 0; i = next_operation(params, params->part[i].op)) {
+    for (int i = next_operation(params, 0); i >= 0;
+         i = next_operation(params, leat__number_place(params->part[i].op))) {
         n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", n ? "; " : "", params->part[i].name);
         for (int k = i; k < params->n_parts && n < sizeof out; k++) {
             const leat__params_part *part = &params->part[k];

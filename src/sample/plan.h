@@ -14,6 +14,7 @@
 #include "cache/cache.h"
 #include "cache/jpeg_store.h"
 #include "order/branch.h"
+#include "sample/chance.h"
 #include "sample/coordinates.h"
 #include "sample/device.h"
 #include "sample/draw.h"
@@ -38,6 +39,7 @@ typedef enum leat__step_kind {
     LEAT_STEP_COORDINATES, /* boxes and keypoints move with a picture */
     LEAT_STEP_TRAIL,       /* how a picture has moved, for a cache    */
     LEAT_STEP_DRAW,        /* what a device is to do with a picture   */
+    LEAT_STEP_CHOOSE,      /* which of the steps behind it are run    */
 } leat__step_kind;
 
 typedef struct leat__parse_feature {
@@ -60,6 +62,8 @@ struct leat__step {
     int output;     /* number of the output it writes into, -1 = its own buffer */
     int column;     /* of the operation in the text                         */
     uint64_t parts; /* bit i: it is for samples of part i of a combined source; 0 = all */
+    int choice;     /* number, from 1, of the choice that it depends on; 0 = it is run for every sample */
+    int branch;     /* for which it is run                                  */
     int trail; /* passes and pictures: number, from 1, of the trail where it says how pixels move; 0 = nowhere */
     union {
         struct {
@@ -104,6 +108,7 @@ struct leat__step {
             bool resumes; /* takes them up again            */
         } kept;
         const leat__device_plan *device;
+        const leat__chance *choice;
     } as;
 };
 
@@ -192,6 +197,7 @@ typedef struct leat__plan {
     leat__group_op group_op[LEAT_GROUP_OPS_MAX];
     leat__bucket_sizes bucket_sizes; /* what resize_to_bucket resizes to                  */
     int n_trails;                    /* pictures that boxes or keypoints follow                */
+    int n_choices;                   /* random_apply and random_choice                         */
     int n_meetings;                  /* where pictures that move together compare their sizes  */
     leat__caching caching;           /* the operation `cache`                                  */
     leat__cache *cache;              /* NULL: none, or not yet                                 */

@@ -363,7 +363,7 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
     return 0;
 }
 
-static int run_range(leat__tools *tools, const leat__where *at, int from, int to, leat_error *err) {
+int leat__run_range(leat__tools *tools, const leat__where *at, int from, int to, leat_error *err) {
     const leat__plan *plan = tools->plan;
     const bool *const only = tools->only;
     const uint64_t parts = !plan->parted ? 0
@@ -371,6 +371,10 @@ static int run_range(leat__tools *tools, const leat__where *at, int from, int to
                                          : plan->source->class->parts(plan->source, at->sample);
     for (const leat__step *step = plan->step + from; step < plan->step + to; step++) {
         if ((only && !only[step - plan->step]) || (step->parts && !(step->parts & parts))) continue;
+        if (step->choice && tools->chosen.branch[step->choice - 1] != step->branch) {
+            if (step->kind == LEAT_STEP_CHOOSE) tools->chosen.branch[step->as.choice->number] = -1;
+            continue;
+        }
         leat__run_stage(tools, step->stage);
         switch (step->kind) {
         case LEAT_STEP_PARSE: LEAT_TRY(run_parse(tools, step, err)); break;
@@ -384,6 +388,7 @@ static int run_range(leat__tools *tools, const leat__where *at, int from, int to
         case LEAT_STEP_RELABEL: LEAT_TRY(leat__run_relabel(tools, step, at, err)); break;
         case LEAT_STEP_MAP: LEAT_TRY(leat__run_map(tools, step, at, err)); break;
         case LEAT_STEP_DRAW: LEAT_TRY(leat__run_draw(tools, step, at, err)); break;
+        case LEAT_STEP_CHOOSE: LEAT_TRY(leat__run_chance(tools, step, at, err)); break;
         case LEAT_STEP_TRAIL: LEAT_TRY(leat__run_trail(tools, step, at, err)); break;
         case LEAT_STEP_COORDINATES: LEAT_TRY(leat__run_coordinates(tools, step, at, err)); break;
         }
@@ -428,7 +433,7 @@ static int run_to_cache(leat__tools *tools, const leat__where *at, leat_error *e
         drawn = &frozen;
     }
     LEAT_TRY(read_values(tools, at, err));
-    if (plan->caching.step) LEAT_TRY(run_range(tools, drawn, 0, plan->caching.step, err));
+    if (plan->caching.step) LEAT_TRY(leat__run_range(tools, drawn, 0, plan->caching.step, err));
     if (!plan->cache) return 0;
     leat__run_stage(tools, LEAT_STAGE_STORE);
     leat__cache_put(plan->cache, &tools->cached, at->sample, tools->value);
@@ -442,7 +447,7 @@ static int run_question(leat__tools *tools, const leat__where *at, leat_error *e
     for (int i = 0; i < source->n_fields; i++)
         if (tools->known >> i & 1)
             source->class->known(source, at->sample, i, &tools->value[i], &tools->told[i]);
-    return run_range(tools, at, 0, tools->plan->n_steps, err);
+    return leat__run_range(tools, at, 0, tools->plan->n_steps, err);
 }
 
 static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err) {
@@ -452,7 +457,7 @@ static int run_steps(leat__tools *tools, const leat__where *at, leat_error *err)
     for (int i = 0; i < plan->n_trails; i++) tools->trail[i].n = 0;
     if (tools->only) return run_question(tools, at, err);
     if (!take_cached(tools, at)) LEAT_TRY(run_to_cache(tools, at, err));
-    LEAT_TRY(run_range(tools, at, plan->caching.step, plan->n_steps, err));
+    LEAT_TRY(leat__run_range(tools, at, plan->caching.step, plan->n_steps, err));
     if (!at->slot) return 0;
     leat__run_stage(tools, LEAT_STAGE_STORE);
     return store(tools, at, err);

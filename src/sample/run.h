@@ -33,6 +33,7 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     leat__buf positions;                /* of the JPEG that is being decoded                           */
     leat__buf kept;                     /* what was left when boxes or keypoints were moved last       */
     size_t followed;                    /* of so many                                               */
+    leat__chosen chosen;                /* of the sample                                               */
     leat__cache_hand cached;
     uint64_t key_epoch, key; /* leat__rng_key of the seed and that epoch                 */
     leat__group_state group[LEAT_GROUP_OPS_MAX];
@@ -82,7 +83,8 @@ void leat__reader_adopt(const leat__source *source, leat__reader *reader, const 
 int leat__run_sample(leat__tools *tools, const leat__where *at, leat_error *err);
 /* Where a sample comes from, for messages. */
 void leat__run_describe(const leat__plan *plan, const leat__where *at, char *text, size_t cap);
-/* For the steps, which are in run.c and run_pass.c: */
+/* For the steps, which are in run.c, chance.c and run_pass.c: */
+int leat__run_range(leat__tools *tools, const leat__where *at, int from, int to, leat_error *err);
 int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* What randomness is a function of, for this sample. */

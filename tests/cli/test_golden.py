@@ -19,6 +19,7 @@ LEAT = os.environ.get("LEAT", str(ROOT / "build/release/cli/leat"))
 PROVEN = {
     "decode": "tests/unit/test_decode.c", "resize": "tests/unit/test_golden_resize.c",
     "resize_to_bucket": "tests/cli/test_bucket.py",  # the same as resize
+    "random_apply": "tests/unit/test_chance.c", "random_choice": "tests/unit/test_chance.c",  # of other operations
 }
 TYPES = {"uint8": "u8", "uint16": "u16", "float32": "f32"}
 

@@ -72,3 +72,27 @@ def test_mistakes(leat, pictures, records):
     done = leat("split", records("a.tfrecord", [{"image": b"x", "label": 1}] * 3), "--write", "lists", code=1)
     assert "a list names files" in done.stderr
     assert "unpack" in leat("split", records("a.gz", [{"image": b"x", "label": 1}] * 3, "gzip"), code=1).stderr
+
+
+def test_folds(leat, pictures):
+    """Folds are disjoint and cover everything; they differ by one sample at the most, in every class too."""
+
+    def ids(text: str) -> list[str]:
+        return leat("run", text, "--sink", "ids").stdout.partition(":")[2].split()
+
+    everything = ids(f"folder {pictures} | decode | resize 8 8 | batch 23")
+    for more in ("", " stratify=true", " by=hash", " by=order", " seed=3"):
+        seen: list[str] = []
+        sizes = []
+        for i in range(5):
+            text = f"folder {pictures} | split %s fold={i}/5{more} | decode | resize 8 8 | batch 23"
+            train, validation = ids(text % "train"), ids(text % "validation")
+            assert not set(train) & set(validation) and len(train) + len(validation) == len(everything)
+            seen += validation
+            sizes.append(len(validation))
+        assert sorted(seen) == sorted(everything)
+        assert more == " by=hash" or max(sizes) - min(sizes) <= 1, (more, sizes)
+    for wrong, what in (("fold=5/5", "fold must be"), ("fold=1", "fold must be"), ("fold=0/1", "2 to 64"),
+                        ("fold=0/5 fractions=0.5,0.5", "leave out fractions"), ("fold=0/5 by=keras_first", "no folds")):
+        assert what in leat("run", f"folder {pictures} | split train {wrong} | batch 2", code=1).stderr
+    assert "no test part" in leat("run", f"folder {pictures} | split test fold=0/5 | batch 2", code=1).stderr

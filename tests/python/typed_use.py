@@ -38,3 +38,8 @@ ds.resize("8")  # wrong
 ds.resize(8, method="aera")  # wrong
 ds.resize(8, hieght=3)  # wrong
 leat.from_directory(3)  # wrong
+train, val = ds.split(0.8, stratify=True)
+part: leat.Dataset = ds.split("train", fractions=(0.8, 0.2))
+for one, other in ds.kfold(5):
+    one.random_apply(0.5, lambda d: d.gaussian_blur(3)).random_choice(["invert", lambda d: d.posterize(3)], weights=(2, 1))
+ds.random_apply(0.5, 3)  # wrong
