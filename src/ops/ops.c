@@ -9,6 +9,7 @@
     FAMILY(order)                \
     FAMILY(filter)               \
     FAMILY(split)                \
+    FAMILY(window)               \
     FAMILY(fields)               \
     FAMILY(labels)               \
     FAMILY(decode)               \

@@ -59,6 +59,18 @@ static int read_slice(const leat__source *source, leat__reader *reader, uint64_t
     return 0;
 }
 
+static int find_run(const leat__source *source, leat__reader *reader, uint64_t first, uint64_t n,
+                    leat__run *run, leat_error *err) {
+    (void)reader, (void)n, (void)err;
+    const arrays *self = (const arrays *)source;
+    for (int i = 0; i < self->n; i++) {
+        if (!self->contiguous[i] || self->array[i].offsets) return LEAT_RUN_NONE;
+        run->apart[i] = (ptrdiff_t)self->array[i].stride[0];
+        run->data[i] = (const uint8_t *)self->array[i].data + (int64_t)first * self->array[i].stride[0];
+    }
+    return 0;
+}
+
 static void describe(const leat__source *source, uint64_t sample, char *text, size_t cap) {
     (void)source;
     snprintf(text, cap, "array slice %" PRIu64, sample);
@@ -70,7 +82,7 @@ static void close_arrays(leat__source *source) {
 }
 
 static const leat__source_class arrays_class = {
-    .name = "arrays", .read = read_slice, .describe = describe, .close = close_arrays};
+    .name = "arrays", .read = read_slice, .run = find_run, .describe = describe, .close = close_arrays};
 
 static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerprint, leat_error *err) {
     const int i = self->n;

@@ -42,6 +42,31 @@ static int read_slices(const leat__source *source, leat__reader *reader, uint64_
     return 0;
 }
 
+static int read_run(const leat__source *source, leat__reader *reader, uint64_t first, uint64_t n,
+                    leat__run *run, leat_error *err) {
+    const npy_arrays *self = (const npy_arrays *)source;
+    size_t room = 0, bytes;
+    for (int i = 0; i < self->n; i++)
+        if (!self->array[i].held.data) {
+            if (!leat__mul_size(self->array[i].slice, (size_t)n, &bytes) || bytes > LEAT_RECORD_BYTES_MAX)
+                return LEAT_RUN_NONE;
+            room += LEAT_ALIGN_UP(bytes, (size_t)LEAT_MEM_PAD) + LEAT_MEM_PAD;
+        }
+    if (!leat__buf_reserve(&reader->bytes, room)) return leat__fail_memory(err, room, "slices");
+    uint8_t *at = reader->bytes.data;
+    for (int i = 0; i < self->n; i++) {
+        const leat__npy_array *a = &self->array[i];
+        run->apart[i] = (ptrdiff_t)a->slice;
+        run->data[i] = a->held.data ? a->held.data + first * a->slice : at;
+        if (a->held.data || !a->slice) continue;
+        bytes = a->slice * (size_t)n;
+        LEAT_TRY(leat__file_read_at(&a->file, at, bytes, a->begin + first * a->slice, a->path, err));
+        reader->bytes_read += bytes;
+        at += LEAT_ALIGN_UP(bytes, (size_t)LEAT_MEM_PAD) + LEAT_MEM_PAD;
+    }
+    return 0;
+}
+
 static void describe(const leat__source *source, uint64_t sample, char *text, size_t cap) {
     const leat__npy_array *first = &((const npy_arrays *)source)->array[0];
     char name[400];
@@ -87,6 +112,7 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
 static const leat__source_class npy_class = {.name = "npy",
                                              .version = version,
                                              .read = read_slices,
+                                             .run = read_run,
                                              .describe = describe,
                                              .prepare = prepare,
                                              .close = close_arrays,

@@ -32,6 +32,13 @@ typedef struct leat__reader { /* what one worker needs to read; zeroed = empty  
 
 typedef struct leat__source leat__source;
 
+/* Consecutive samples as they lie in memory. */
+typedef struct leat__run {
+    const uint8_t *data[LEAT_FIELDS_MAX]; /* of each field: its value in the first of them */
+    ptrdiff_t apart[LEAT_FIELDS_MAX];     /* bytes from one sample to the next             */
+} leat__run;
+enum { LEAT_RUN_NONE = 1 }; /* the samples can only be read one by one */
+
 /* The part of a stream's sample that comes from one plain source: a record in memory, or a sample read by its number. */
 typedef struct leat__piece {
     int leaf;            /* which of the plain sources, counted through all parts     */
@@ -72,6 +79,8 @@ typedef struct leat__source_class {
     uint64_t (*parts)(const leat__source *, uint64_t sample);
     /* These consecutive samples will be read soon: the system may fetch them with one long read. May be NULL. */
     void (*will_read)(const leat__source *, leat__reader *, uint64_t first, uint64_t last);
+    /* Samples first to first + n - 1 at once, valid until the reader's next read: 0, LEAT_RUN_NONE or an error. NULL: none. */
+    int (*run)(const leat__source *, leat__reader *, uint64_t first, uint64_t n, leat__run *, leat_error *);
     /* How many bytes of storage a sample takes, from the index alone. NULL: only reading tells. */
     uint64_t (*size)(const leat__source *, uint64_t sample);
     /* Streams, and combined sources with streams among their parts; NULL for all others. A sample is given as its pieces, in
@@ -237,6 +246,16 @@ typedef struct leat__combining {
 /* The source owns the tables of the parts from here on, also on failure. It owns the parts too, unless one of them is a
  * stream: then the caller keeps all parts, and they must outlive the source. */
 int leat__combine_open(leat__source **out, const leat__combining *options, leat_error *err);
+
+/* windows.c: windows over consecutive samples of a source whose fields all have a fixed shape. */
+typedef struct leat__windowing {
+    uint64_t first, n;            /* which samples of the source there are windows over                */
+    uint64_t size, shift, stride; /* samples of a window; from one window to the next; between its samples */
+    uint32_t targets;             /* bit i: field i is not stacked, but taken from one sample          */
+    uint64_t target;              /* which one, counted from the first of the window                   */
+} leat__windowing;
+/* Replaces *source, which belongs to the new one from then on; on failure it stays as it was. */
+int leat__window_open(leat__source **source, const leat__windowing *how, leat_error *err);
 
 /* shards.c: TFRecord shards of which at least one is compressed, or records that the program gives: read from the
  * beginning, one record at a time. The readers of stream/ read several shards at once, see shard.h. */

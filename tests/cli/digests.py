@@ -49,6 +49,9 @@ PIPELINES = {
     "stream": "tfrecord {gz} | interleave 2 | shuffle 10 | " + RAW + " | " + FLIPS + " | batch 5 drop_remainder=true",
     "mixup": "tfrecord {raw} | shuffle | " + RAW + " | cast f32 scale=1/255 | one_hot classes=3 smoothing=0.1 | batch 8"
              " | mixup group=4 | cutmix group=4 p=0.5",
+    "chance": "folder {png} | shuffle | decode | random_apply 0.5 'gaussian_blur 5 sigma=0.2,2 | random_flip_left_right'"
+              " | random_choice 'color_jitter 0.4 0.4' 'cast f32 | random_rotation 0.1 | cast u8' 'invert' weights=2,1,1 | batch 4",
+    "window": "synth 400 4 4 | window 6 shift=2 stride=3 targets=label at=1 | shuffle | batch 16",
     "order": "synth 5000 4 4 | shuffle | shard 1/3 | repeat 2 | skip 100 | shuffle 64 | take 900 | enumerate | batch 32",
     "large_order": "synth 100000 1 1 | balance n=90000 | shuffle | take 2000 | batch 50",
 }

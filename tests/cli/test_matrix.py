@@ -88,6 +88,9 @@ TEXTS = {
     "mask": "zip image='folder photos' mask='folder masks' | shuffle | decode field=image,mask | mask mask | random_resized_crop 8 "
             f"| random_rotation 0.1 | {AUGMENT}",
     "warp": "synth 47 16 16 | shuffle | rand_augment | random_rotation 0.2 | random_zoom 0.3",
+    "chance": "synth 47 16 16 | shuffle | random_apply 0.4 'gaussian_blur 3 sigma=0.2,2 | random_flip' | random_choice 'random_gamma 0.5 2' "
+              f"'cast f32 | random_rotation 0.1 | cast u8' 'invert' weights=2,1,1 | {AUGMENT}",
+    "window": "npy x=x.npy y=y.npy | skip 2 | window 5 shift=1 stride=3 targets=y at=1 | shuffle | cast x f32",
     "bad samples": f"options on_error=skip | tfrecord a-*.tfrecord | {PARSE} | filter label!=1 | shuffle | {AUGMENT}",
 }
 # Made by programs, not by texts; tests/unit/test_state.c has them.

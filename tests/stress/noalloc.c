@@ -256,6 +256,18 @@ static void test_arrays(void **state) {
     }
     for (int threads = 0; threads <= 4; threads++)
         check(spec_of("synth 200 24 24 | shuffle 50 | random_flip_up_down | batch 16"), threads);
+    /* What is drawn once in an epoch, or for the first time in a later one, finds its buffers. */
+    for (int threads = 0; threads <= 4; threads++) {
+        check(spec_of("synth 200 24 24 | shuffle | random_apply 0.004 'gaussian_blur 5 | rand_augment | "
+                      "random_flip' | "
+                      "random_choice 'invert' 'rot90 2 | adjust_jpeg_quality 40' weights=300,1 | batch 16"),
+              threads);
+        check(spec_of("synth 200 24 24 | window 3 shift=2 targets=label | shuffle | batch 16"), threads);
+        leat_spec *spec = leat_spec_new(NULL);
+        leat_spec_arrays(spec, arrays, 2);
+        leat_spec_add(spec, "window 9 shift=1 stride=2 | shuffle | batch 64");
+        check(spec, threads);
+    }
 }
 
 /* The table is the one of test_photos' pictures. */

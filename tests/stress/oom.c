@@ -187,6 +187,13 @@ static scene scenes[] = {
     {"pairs of shuffled ones", "zip a='synth 50 6 6 | shuffle' b='synth 50 6 6 | shuffle' | batch 7", false},
     {"padded", "synth 50 6 6 | shuffle | padded_batch 7 image=9x8x3 padding=2 pad_remainder=true", false},
     {"read ahead", "synth 50 6 6 | shuffle block=500 group=2 | batch 7 | options read_ahead=2", false},
+    {"chances",
+     "synth 50 6 6 | shuffle | random_apply 0.5 'gaussian_blur 3 | random_flip' | random_choice invert "
+     "'rot90 "
+     "2' | batch 7",
+     false},
+    {"windows", "synth 50 6 6 | window 4 shift=1 targets=label | shuffle | batch 7", false},
+    {"windows of arrays", "window 4 shift=1 stride=2 | shuffle | batch 7", true},
 };
 
 static int begin(void **state) {

@@ -110,6 +110,10 @@ static const char *const texts[] = {
     "synth 100 4 4 | shuffle | cast f32 | one_hot label 10 | batch 4 | mixup group=4",
     "synth 70 4 4 | shuffle | on_device | random_flip_left_right | random_brightness 0.2 | batch 3",
     "synth 100 4 4 | shuffle | cast f32 | one_hot label 10 | batch 4 | cutmix group=4",
+    "synth 100 4 4 | shuffle | random_apply 0.5 'random_flip | invert' | random_choice invert 'posterize 3' "
+    "| "
+    "batch 3",
+    "synth 100 4 4 | window 4 shift=1 stride=3 targets=label at=1 | shuffle | batch 1",
     "synth 100 4 4 | shard auto | shuffle | batch 3 pad_remainder=true",
     "options seed=3 | synth 100 4 4 | shuffle | random_flip_up_down | batch 2",
 };
