@@ -26,14 +26,6 @@ leat_spec *leat_spec_new(const char *text) {
     return spec;
 }
 
-/* Room for what a spec copies from its caller; NULL after remembering that there is none. */
-static void *keep(leat_spec *spec, const void *from, size_t bytes, const char *what) {
-    void *copy = leat__arena_alloc(&spec->memory, bytes);
-    if (copy) memcpy(copy, from, bytes);
-    else leat__fail_memory(&spec->error, bytes, what);
-    return copy;
-}
-
 int leat_spec_add(leat_spec *spec, const char *text) {
     if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
     if (!text) return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_add: the text is NULL");
@@ -53,10 +45,10 @@ int leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
         return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_arrays: 1 to %d arrays, not %d",
                           LEAT_FIELDS_MAX, n);
     for (int i = 0; i < n; i++) LEAT_TRY(LEAT_CHECK_RESERVED(leat_tensor, &arrays[i], &spec->error));
-    spec->arrays = keep(spec, arrays, (size_t)n * sizeof *arrays, "arrays");
+    spec->arrays = leat__spec_keep(spec, arrays, (size_t)n * sizeof *arrays, "arrays");
     for (int i = 0; i < n && spec->arrays; i++) { /* names are copied, like all of the description */
         const char *name = arrays[i].name ? arrays[i].name : "";
-        spec->arrays[i].name = keep(spec, name, strlen(name) + 1, "arrays");
+        spec->arrays[i].name = leat__spec_keep(spec, name, strlen(name) + 1, "arrays");
         if (!spec->arrays[i].name) break;
     }
     if (spec->error.code) return spec->error.code;
@@ -72,10 +64,10 @@ int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks) {
                           LEAT_FIELDS_MAX);
     for (int i = 0; i < callbacks->n_fields; i++)
         LEAT_TRY(LEAT_CHECK_RESERVED(leat_field, &callbacks->field[i], &spec->error));
-    spec->callbacks = keep(spec, callbacks, sizeof *callbacks, "callbacks");
+    spec->callbacks = leat__spec_keep(spec, callbacks, sizeof *callbacks, "callbacks");
     if (!spec->callbacks) return spec->error.code;
-    spec->callbacks->field =
-        keep(spec, callbacks->field, (size_t)callbacks->n_fields * sizeof *callbacks->field, "callbacks");
+    spec->callbacks->field = leat__spec_keep(
+        spec, callbacks->field, (size_t)callbacks->n_fields * sizeof *callbacks->field, "callbacks");
     return spec->error.code ? spec->error.code : leat_spec_add(spec, "source");
 }
 
@@ -85,7 +77,7 @@ int leat_spec_stream(leat_spec *spec, const leat_stream_callbacks *callbacks) {
     if (!callbacks || !callbacks->begin || !callbacks->next || callbacks->n_shards < 1)
         return leat__fail(&spec->error, LEAT_ERR_ARGUMENT,
                           "leat_spec_stream: begin, next and at least one shard are needed");
-    spec->stream = keep(spec, callbacks, sizeof *callbacks, "callbacks");
+    spec->stream = leat__spec_keep(spec, callbacks, sizeof *callbacks, "callbacks");
     return spec->error.code ? spec->error.code : leat_spec_add(spec, "stream");
 }
 
@@ -112,6 +104,13 @@ int leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user,
                       (leat__called){.map = fn, .user = user, .thread_safe = thread_safe != 0});
 }
 
+int leat_spec_part(leat_spec *spec, const char *name, const leat_spec *part) {
+    if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
+    if (!part) return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_part: the part is NULL");
+    leat__spec_part_add(spec, name, part);
+    return spec->error.code;
+}
+
 int leat_spec_error(const leat_spec *spec, leat_error *err) {
     if (!spec) return leat__fail(err, LEAT_ERR_ARGUMENT, "the spec is NULL");
     if (err) *err = spec->error;
@@ -121,10 +120,7 @@ int leat_spec_error(const leat_spec *spec, leat_error *err) {
 size_t leat_spec_text(const leat_spec *spec, char *text, size_t cap) {
     leat__buf out = {.kind = LEAT_MEM_PLAN};
     size_t n = 0;
-    for (int i = 0; spec && i < spec->n_uses; i++) {
-        if (i > 0) leat__buf_append(&out, " | ", 3);
-        leat__use_normal(&spec->use[i], &out);
-    }
+    if (spec) leat__spec_normal(spec, &out);
     n = out.size;
     if (text && cap) {
         const size_t kept = LEAT_MIN(n, cap - 1);
@@ -138,6 +134,7 @@ size_t leat_spec_text(const leat_spec *spec, char *text, size_t cap) {
 void leat_spec_free(leat_spec **handle) {
     if (!handle || !*handle) return;
     leat_spec *spec = *handle;
+    for (int i = 0; i < spec->n_parts && !spec->borrows; i++) leat_spec_free(&spec->part[i].spec);
     leat__buf_free(&spec->text);
     leat__arena_free(&spec->memory);
     leat__free(spec);

@@ -342,8 +342,7 @@ typedef struct leat_pipeline leat_pipeline; /* doing it: threads, memory, positi
  * leat_spec_error does: a program may look once, at the end, or leave it to leat_pipeline_open. */
 LEAT_API leat_spec *leat_spec_new(const char *text);
 /* Adds one or more operations: leat_spec_add(spec, "resize 224 224"). The text is copied. Data sets that are combined are
- * texts in quotes inside of it: leat_spec_add(spec, "zip image='folder images' mask='folder masks'"); a path that holds
- * one kind of quote, or is two texts deep, wants the other kind around it. */
+ * parts (leat_spec_part), or texts in quotes inside of it: leat_spec_add(spec, "zip image='folder images' mask=@masks"). */
 LEAT_API int leat_spec_add(leat_spec *spec, const char *text);
 /* A source of slices along axis 0 of the caller's arrays, as tf.data's from_tensor_slices: must be the first
  * operation. The n descriptions are copied, the memory is not: it must outlive every pipeline on this spec and
@@ -360,9 +359,16 @@ LEAT_API int leat_spec_stream(leat_spec *spec, const leat_stream_callbacks *call
 LEAT_API int leat_spec_filter(leat_spec *spec, const char *name, leat_filter_fn fn, void *user,
                               int thread_safe);
 LEAT_API int leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, void *user, int thread_safe);
+/* A data set that `concatenate`, `sample_from`, `choose_from` and `zip` combine with others. The text calls it @NAME:
+ * leat_spec_add(spec, "zip image=@photos mask=@masks"). A part has everything that a spec can have: arrays, callbacks,
+ * functions, parts of its own. The name (letters, digits, _) and the part are copied, so the part may be freed or changed
+ * afterwards. What the part refers to (arrays, user pointers) must outlive every pipeline on this spec. Functions of a part
+ * are found in the part itself. A map function there is told the epoch and the numbers of the whole pipeline. */
+LEAT_API int leat_spec_part(leat_spec *spec, const char *name, const leat_spec *part);
 /* 0, or the code of the first mistake, which is copied to err. */
 LEAT_API int leat_spec_error(const leat_spec *spec, leat_error *err);
-/* The spec as pipeline text in its normal form; returns the length without the final 0, as snprintf does. */
+/* The spec as pipeline text in its normal form, its parts as texts in quotes; returns the length without the final 0, as
+ * snprintf does. What only the program has (arrays, callbacks) is the one word arrays, source or stream. */
 LEAT_API size_t leat_spec_text(const leat_spec *spec, char *text, size_t cap);
 /* Frees and nulls; NULL is fine. Pipelines that were opened from it go on. */
 LEAT_API void leat_spec_free(leat_spec **spec);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "ops/ops_shared.h"
-#include "plan/combination.h"
+#include "plan/combine/combination.h"
 
 /* Choices are drawn in blocks of about so many: proportions are exact in each, and neighbours look independent. */
 enum { DRAWN_BLOCK = 4096 };
@@ -199,14 +199,18 @@ static int plan_zip(leat__planner *planner, const leat__use *use, leat_error *er
     return rc;
 }
 
-#define TEXTS \
-    { .name = "texts", .kind = LEAT_ARG_TEXTS, .help = "pipelines in quotes, such as 'folder a | take 100'" }
+#define TEXTS                                                                                        \
+    {                                                                                                \
+        .name = "texts", .kind = LEAT_ARG_TEXTS,                                                     \
+        .help = "pipelines in quotes, such as 'folder a | take 100', or parts of the program: @NAME" \
+    }
 
 const leat__op leat__ops_combine[] = {
     {.name = "concatenate",
      .kind = LEAT_OP_SOURCE,
      .help = "Several data sets with the same fields, one after the other.",
      .like = "tf.data.Dataset.concatenate, torch.utils.data.ConcatDataset",
+     .flags = LEAT_OP_COMBINES,
      .plan = plan_concatenate,
      .arg = {TEXTS}},
     {.name = "sample_from",
@@ -214,6 +218,7 @@ const leat__op leat__ops_combine[] = {
      .help = "Several data sets mixed by drawing, each with its weight and in its own order.",
      .like = "tf.data.Dataset.sample_from_datasets",
      .random = true,
+     .flags = LEAT_OP_COMBINES,
      .plan = plan_sample_from,
      .arg = {TEXTS,
              {.name = "weights",
@@ -236,6 +241,7 @@ const leat__op leat__ops_combine[] = {
      .kind = LEAT_OP_SOURCE,
      .help = "Several data sets mixed by a pattern, each in its own order.",
      .like = "tf.data.Dataset.choose_from_datasets",
+     .flags = LEAT_OP_COMBINES,
      .plan = plan_choose_from,
      .arg = {TEXTS,
              {.name = "pattern",
@@ -252,16 +258,19 @@ const leat__op leat__ops_combine[] = {
      .kind = LEAT_OP_SOURCE,
      .help = "Samples made of one sample of each of several data sets, such as pictures and their masks.",
      .like = "tf.data.Dataset.zip, torch.utils.data.StackDataset",
+     .flags = LEAT_OP_COMBINES,
      .plan = plan_zip,
-     .arg = {{.name = "texts",
-              .kind = LEAT_ARG_TEXTS,
-              .pairs = true,
-              .help = "such as image='folder images' mask='folder masks'"},
-             {.name = "stop",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "equal",
-              .words = "equal|shortest",
-              .named = true,
-              .help = "equal: lengths must be; shortest: what others have more is left out"}}},
+     .arg =
+         {{.name = "texts",
+           .kind = LEAT_ARG_TEXTS,
+           .pairs = true,
+           .help =
+               "such as image='folder images' mask='folder masks', or image=@NAME for a part of the program"},
+          {.name = "stop",
+           .kind = LEAT_ARG_WORD,
+           .fallback = "equal",
+           .words = "equal|shortest",
+           .named = true,
+           .help = "equal: lengths must be; shortest: what others have more is left out"}}},
     {0},
 };

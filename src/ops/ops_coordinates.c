@@ -11,7 +11,7 @@ static int find_leader(leat__planner *planner, const leat__use *use, int field, 
                        leat_error *err) {
     if (planner->inside)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                               "pictures are worked on when samples are together: write it behind");
+                               "what moves together is said when samples are together: write it behind");
     LEAT_TRY(leat__plan_field_find(planner, use, "image", leader, err));
     const leat__plan_field *image = &planner->field[*leader];
     if (*leader == field)

@@ -61,7 +61,8 @@ enum {
     LEAT_OP_NORMALIZES = 1 << 13, /* (x * scale - mean) / std likewise                           */
     LEAT_OP_MASKS = 1 << 14,      /* its field is a mask of the picture that `image` names       */
     LEAT_OP_BOXES = 1 << 15,      /* its field is boxes of it                                    */
-    LEAT_OP_GROUPED = 1 << 16     /* works on groups of samples: group=0 is the plan's group     */
+    LEAT_OP_GROUPED = 1 << 16,    /* works on groups of samples: group=0 is the plan's group     */
+    LEAT_OP_COMBINES = 1 << 17    /* its argument `texts` has pipelines, as texts or as @NAME    */
 };
 
 /* leat__op.on_device: the numbers that are drawn for a device are those of flips, warps or affine points. */

@@ -110,9 +110,12 @@ static int apply_layout(leat__planner *planner, int value, leat_error *err) {
     for (int i = 0; i < plan->n_steps; i++) {
         const leat__step_kind kind = plan->step[i].kind;
         if (plan->step[i].value != value || kind == LEAT_STEP_CHOOSE) continue;
-        if (kind == LEAT_STEP_PASS) last = &plan->step[i];
-        else if (kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP) last = NULL;
-        in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || plan->step[i].choice;
+        const bool parted = plan->step[i].parts != 0; /* samples of other parts come without it */
+        if (kind == LEAT_STEP_PASS && !parted) last = &plan->step[i];
+        else if (parted || kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP)
+            last = NULL;
+        in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || plan->step[i].choice ||
+                    (parted && kind == LEAT_STEP_PASS);
     }
     if (in_memory && info->ndim == 3) {
         last = add_plain_pass(planner, value, err);

@@ -9,6 +9,12 @@
 
 #define LEAT_USES_MAX 128
 #define LEAT_CALLED_MAX 16
+#define LEAT_TEXTS_MAX 63 /* data sets of one combining operation */
+
+typedef struct leat__spec_part { /* another spec, which a combining operation names as @NAME */
+    char name[64];
+    leat_spec *spec;
+} leat__spec_part;
 
 struct leat_spec {
     leat_error error;   /* the first mistake; code 0 = none */
@@ -20,6 +26,9 @@ struct leat_spec {
     leat_stream_callbacks *stream;    /* of `stream`, NULL = none */
     int n_called;
     leat__called called[LEAT_CALLED_MAX]; /* of `filter` and `map` */
+    int n_parts;
+    leat__spec_part part[LEAT_PARTS_MAX];
+    bool borrows; /* the parts are another spec's, which lives longer */
     int n_uses;
     leat__use use[LEAT_USES_MAX];
 };
@@ -32,5 +41,17 @@ const leat__arg_value *leat__use_arg(const leat__use *use, const char *name);
 bool leat__use_asks_ranks(const leat__use *use);
 /* Appends "name arg=value ..." with every argument spelled out, defaults too: equal specs have equal texts. */
 bool leat__use_normal(const leat__use *use, leat__buf *out);
+/* Room for what a spec copies from its caller; NULL after remembering that there is none. */
+void *leat__spec_keep(leat_spec *spec, const void *from, size_t bytes, const char *what);
+
+/* spec_part.c: specs as parts of others. */
+/* Adds a copy of part under that name; the spec remembers a mistake. */
+void leat__spec_part_add(leat_spec *spec, const char *name, const leat_spec *part);
+/* NULL if there is none of that name. */
+const leat_spec *leat__spec_part_find(const leat_spec *spec, const char *name);
+/* What the program gave to a spec, and its parts, for another spec that lives shorter: both see the same memory. */
+void leat__spec_borrow(leat_spec *spec, const leat_spec *from);
+/* Appends the operations in their normal form; parts are spelled out as texts in quotes. */
+bool leat__spec_normal(const leat_spec *spec, leat__buf *out);
 
 #endif

@@ -109,6 +109,11 @@ def test_own_source(run):
     assert "number of samples is 0" in run("own_source", 0, code=1)
 
 
+def test_combine_sources(run, photos):
+    assert run("combine_sources", photos) == "4096 samples, 1024 of them noise\n"
+    assert "part photos: " in run("combine_sources", "no/such", code=1)
+
+
 def test_ranks(run, photos):
     steps = lambda text: {int(step): [int(n) for n in ids.split()]
                           for step, ids in re.findall(r"^step (\d+): sum \d+, samples((?: \d+)*)$", text, re.M)}

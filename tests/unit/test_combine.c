@@ -524,14 +524,18 @@ static void test_refusals(void **state) {
     refuse(LEAT_ERR_SYNTAX, "column 14: ", "concatenate 'shuffle' '%s'", s);
     refuse(LEAT_ERR_SYNTAX, "column 28: unknown operation 'shufle'", "concatenate 'synth 9 4 4 | shufle'");
     refuse(LEAT_ERR_SYNTAX, "column 31: unknown operation 'tak'", "zip image='%s' mask='tak 4'", s);
-    refuse(LEAT_ERR_SYNTAX, "write it behind concatenate", "concatenate '%s | random_flip_left_right'", s);
+    refuse(LEAT_ERR_SYNTAX, "fields that move together", "zip a='%s | random_flip_left_right' b='%s'", s, s);
+    refuse(LEAT_ERR_SYNTAX, "several fields or the whole batch",
+           "zip a='%s' b=\"zip c='%s' d='%s' | center_crop 3 3 field=c,d\"", s, s, s);
+    refuse(LEAT_ERR_SYNTAX, "write it behind", "concatenate '%s | bucket_by_aspect_ratio 1 sizes=5x3,3x5'",
+           s);
     refuse(LEAT_ERR_SYNTAX, "write it behind sample_from", "sample_from '%s | batch 4'", s);
     refuse(LEAT_ERR_SYNTAX, "write it behind zip", "zip '%s | options seed=3'", s);
     refuse(LEAT_ERR_SYNTAX, "write it behind zip", "zip '%s | cache'", s);
     refuse(LEAT_ERR_SYNTAX, "write it behind zip", "zip '%s | enumerate'", s);
     refuse(LEAT_ERR_SYNTAX, "shard auto behind", "zip '%s | shard auto'", s);
-    refuse(LEAT_ERR_UNSUPPORTED, "what the program gives", "concatenate arrays");
-    refuse(LEAT_ERR_UNSUPPORTED, "what the program gives", "concatenate stream");
+    refuse(LEAT_ERR_UNSUPPORTED, "leat_spec_part", "concatenate arrays");
+    refuse(LEAT_ERR_UNSUPPORTED, "leat_spec_part", "concatenate stream");
     refuse(LEAT_ERR_SYNTAX, "never comes", "concatenate '%s | repeat' '%s'", s, s);
     refuse(LEAT_ERR_SYNTAX, "one source", "%s | concatenate '%s'", s, s);
     refuse(LEAT_ERR_SYNTAX, "one source", "concatenate '%s' | %s", s, s);
@@ -556,8 +560,8 @@ static void test_refusals(void **state) {
     refuse(LEAT_ERR_SHAPE, "'synth 9 4 4' has 9 samples and 'synth 8 4 4' has 8 samples",
            "zip image='%s' mask='synth 8 4 4'", s);
     refuse(LEAT_ERR_SHAPE, "has no end", "zip image='%s | repeat' mask='%s'", s, s);
-    refuse(LEAT_ERR_SYNTAX, "two texts have a field image", "zip '%s' '%s'", s, s);
-    refuse(LEAT_ERR_SYNTAX, "two texts have a field x", "zip x='%s' x='%s'", s, s);
+    refuse(LEAT_ERR_SYNTAX, "two data sets have a field image", "zip '%s' '%s'", s, s);
+    refuse(LEAT_ERR_SYNTAX, "two data sets have a field x", "zip x='%s' x='%s'", s, s);
     refuse(LEAT_ERR_LIMIT, "too many pairs",
            "zip a='synth 10M 4 4 | shuffle' b='synth 1000M 4 4 | shuffle' c='synth 1000M 4 4' stop=shortest");
     refuse(LEAT_ERR_SYNTAX, "different in every epoch", "concatenate '%s | shuffle' '%s' | filter label==1",

@@ -130,8 +130,7 @@ static int open_plain(viewing *v, const leat_config *config, leat_error *err) {
         if (is_reading(use) && !(changed && use->op->flags & LEAT_OP_RESHAPES))
             v->plain_spec->use[v->plain_spec->n_uses++] = *use;
     }
-    v->plain_spec->arrays = v->spec->arrays;
-    v->plain_spec->n_arrays = v->spec->n_arrays;
+    leat__spec_borrow(v->plain_spec, v->spec);
     LEAT_TRY(leat__plan_build(&v->plain, v->plain_spec, config, err));
     return leat__tools_init(v->tools, &v->plain, NULL, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/combination.h"
+#include "plan/combine/combination.h"
 
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static int add_field(leat__combination *c, int k, int value, const char *name, l
         if (strcmp(c->field[i].info.name, name) == 0)
             return leat__plan_fail(
                 c->use, err, LEAT_ERR_SYNTAX,
-                "two texts have a field %s: name them, as in image='...' mask='...', or choose "
+                "two data sets have a field %s: name them, as in image='...' mask=@NAME, or choose "
                 "fields with select",
                 name);
     LEAT_TRY(add_slot(c, k, value, err));
@@ -53,8 +53,8 @@ static int fail_field(const leat__combination *c, int k, const char *name, leat_
                       const char *other) {
     return leat__plan_fail(
         c->use, err, LEAT_ERR_TYPE,
-        "field %s is %s in '%.100s' and %s in '%.100s': fields must agree (select, cast and "
-        "reshape inside of a text can make them)",
+        "field %s is %s in '%.100s' and %s in '%.100s': fields must agree (select, cast, decode and "
+        "reshape inside of a part can make them)",
         name, is, c->subtext[0].text, other, c->subtext[k].text);
 }
 
@@ -183,7 +183,7 @@ int leat__combination_begin(leat__combination *c, leat__planner *planner, const 
                             leat_error *err) {
     *c = (leat__combination){.planner = planner, .use = use, .zip = zip};
     LEAT_TRY(leat__plan_source_begin(planner, use, err));
-    LEAT_TRY(leat__subtext_plan(planner, use, &c->subtext, &c->n, err));
+    LEAT_TRY(leat__subtext_plan(planner, use, zip, &c->subtext, &c->n, err));
     const size_t n = (size_t)c->n;
     c->part = leat__alloc(LEAT_MEM_PLAN, n * sizeof *c->part);
     c->slot = leat__alloc(LEAT_MEM_PLAN, n * sizeof *c->slot);

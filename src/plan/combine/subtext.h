@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts inside of texts: concatenate 'folder a' 'folder b | take 100'. Each of them is planned by itself, up to the point
- * where its samples are read and parsed. Its source, order and steps become a part of the pipeline around it. */
+/* Texts inside of texts: concatenate 'folder a' 'folder b | take 100', and parts of the program that a text names:
+ * concatenate @a @b. Each of them is planned by itself. Its source, order and steps become a part of the pipeline around it. */
 #ifndef LEAT_PLAN_SUBTEXT_H
 #define LEAT_PLAN_SUBTEXT_H
 
@@ -8,7 +8,8 @@
 
 typedef struct leat__subtext {
     char key[64];     /* what zip calls it, "" = nothing                                 */
-    const char *text; /* as written                                                       */
+    const char *text; /* as written; @NAME for a part of the program                      */
+    bool part;        /* it is one                                                        */
     int column;       /* of its first character                                           */
     leat_spec *spec;
     leat__plan plan;
@@ -19,9 +20,9 @@ typedef struct leat__subtext {
     bool selected;         /* they were named by select                             */
 } leat__subtext;
 
-/* Plans the texts that the argument `texts` holds, for the operation `use` of the planner. The array is to be freed with
- * leat__subtext_free, also on failure. */
-int leat__subtext_plan(leat__planner *planner, const leat__use *use, leat__subtext **out, int *n,
+/* Plans the texts that the argument `texts` holds, for the operation `use` of the planner. zip: it makes one sample of
+ * several. The array is to be freed with leat__subtext_free, also on failure. */
+int leat__subtext_plan(leat__planner *planner, const leat__use *use, bool zip, leat__subtext **out, int *n,
                        leat_error *err);
 void leat__subtext_free(leat__subtext **subtext, int n);
 /* What identifies the texts, with the arguments of the operation: no places of data, every default spelled out. In the

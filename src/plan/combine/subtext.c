@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/subtext.h"
+#include "plan/combine/subtext.h"
 
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "sample/labels.h"
 
 enum { CHILDREN_BITS = 6, NUMBER_BITS = 8 }; /* of leat__planner.inside, and of the number of an operation */
+static_assert(LEAT_TEXTS_MAX < 1 << CHILDREN_BITS, "every text has a number of its own");
 
 /* ---------------------------------------------------------------------------------------- what may stand */
 
-static int check_use(const leat__use *use, const leat__use *around, leat_error *err) {
+/* around: the operation that combines; zip: it makes one sample of several. */
+static int check_use(const leat__subtext *subtext, const leat__use *use, const leat__use *around, bool zip,
+                     leat_error *err) {
     const char *name = around->op->name;
-    if (use->op->kind == LEAT_OP_IMAGE)
+    if (use->op->kind == LEAT_OP_IMAGE && use->op->random && zip)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                               "pictures are worked on when they are together: write it behind %s", name);
+                               "what it draws must fit the other fields of the sample: write it behind %s, "
+                               "for all fields that move together",
+                               name);
     if (use->op->kind == LEAT_OP_BATCH)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "it holds for the whole pipeline: write it behind %s", name);
@@ -22,16 +28,15 @@ static int check_use(const leat__use *use, const leat__use *around, leat_error *
                                "ranks have their part of every batch of the whole pipeline: write shard auto "
                                "behind %s",
                                name);
-    if (use->op->flags & LEAT_OP_PROGRAM)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_UNSUPPORTED,
-            "what the program gives cannot stand inside of %s: write it to files, or let the "
-            "callbacks combine it",
-            name);
+    if (use->op->flags & LEAT_OP_PROGRAM && !subtext->part)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED,
+                               "a text has no samples of the program: give them to %s as a part, with "
+                               "leat_spec_part, and write @NAME",
+                               name);
     return 0;
 }
 
-/* What a part does to its samples before they are together: nothing that draws or decodes, or that is about the whole. */
+/* What a part does to its samples before they are together: nothing that is about the whole. */
 static int check_step(const leat__step *step, const leat__use *use, const leat__use *around,
                       leat_error *err) {
     switch (step->kind) {
@@ -39,12 +44,26 @@ static int check_step(const leat__step *step, const leat__use *use, const leat__
     case LEAT_STEP_RAW:
     case LEAT_STEP_RESHAPE:
     case LEAT_STEP_CONVERT:
+    case LEAT_STEP_PASS:
+    case LEAT_STEP_PICTURE:
     case LEAT_STEP_ONE_HOT:
-    case LEAT_STEP_RELABEL: return 0;
+    case LEAT_STEP_RELABEL:
+    case LEAT_STEP_MAP: return 0;
     default:
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "it is done when samples are together: write it behind %s", around->op->name);
     }
+}
+
+/* What operations leave in the planner for those behind them is lost when fields get other numbers. */
+static int check_fields(const leat__planner *planner, const leat__use *use, const leat__use *around,
+                        leat_error *err) {
+    bool plain = planner->plan->n_meetings == 0;
+    for (int i = 0; i < planner->n_fields; i++) plain = plain && !planner->field[i].nchw;
+    if (plain) return 0;
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                           "it is about several fields or the whole batch: write it behind %s",
+                           around->op->name);
 }
 
 /* --------------------------------------------------------------------------------------------- planning */
@@ -80,39 +99,74 @@ static void number_uses(leat__subtext *subtext) {
     for (int i = 0; i < subtext->spec->n_uses; i++) {
         leat__use *use = &subtext->spec->use[i];
         const bool orders = use->op->kind == LEAT_OP_ORDER || use->op->kind == LEAT_OP_SOURCE;
-        if (orders && use->op->random && !leat__use_arg(use, "seed")->given)
+        if (use->op->random && (orders ? !leat__use_arg(use, "seed")->given : use->op->kind == LEAT_OP_IMAGE))
             use->number += subtext->planner.inside << NUMBER_BITS;
     }
 }
 
-static int run_text(leat__subtext *subtext, const leat__use *around, leat_error *err) {
+static int run_text(leat__subtext *subtext, const leat__use *around, bool zip, leat_error *err) {
     leat__planner *planner = &subtext->planner;
     leat__plan *plan = &subtext->plan;
     for (int i = 0; i < subtext->spec->n_uses; i++) {
         const leat__use *use = &subtext->spec->use[i];
         const int n_steps = plan->n_steps;
-        LEAT_TRY(check_use(use, around, err));
+        LEAT_TRY(check_use(subtext, use, around, zip, err));
         if (i == 0 && use->op->kind != LEAT_OP_SOURCE)
             return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                    "a text inside of %s begins with a source, such as folder or tfrecord",
                                    around->op->name);
         LEAT_TRY(leat__plan_use(planner, use, err));
         for (int k = n_steps; k < plan->n_steps; k++) LEAT_TRY(check_step(&plan->step[k], use, around, err));
+        LEAT_TRY(check_fields(planner, use, around, err));
     }
     list_fields(subtext);
     return 0;
 }
 
+static const char *part_name(const void *user, size_t i) {
+    const leat_spec *spec = user;
+    return i < (size_t)spec->n_parts ? spec->part[i].name : NULL;
+}
+
+static int fail_part(const leat__subtext *subtext, const leat_spec *around, const leat__use *use,
+                     leat_error *err) {
+    const char *name = subtext->text + 1, *near = leat__nearest(name, part_name, around);
+    if (strpbrk(name, " |"))
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "'%.100s': @NAME stands alone: operations on a part are in its own text",
+                               subtext->text);
+    if (near)
+        return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no part '%.100s'; did you mean '%s'?",
+                               name, near);
+    return leat__plan_fail(
+        use, err, LEAT_ERR_NOT_FOUND,
+        "the program has no part '%.100s': call leat_spec_part before the pipeline is opened", name);
+}
+
+/* The operations of a text, or of the part that it names. Either sees what the program gave: a text to the spec around it,
+ * a part to the part. */
+static int read_text(leat__subtext *subtext, const leat_spec *around, const leat__use *use, leat_error *err) {
+    leat_spec *spec = subtext->spec = leat_spec_new(NULL);
+    if (!spec) return leat__fail_memory(err, sizeof *spec, "a pipeline text");
+    read_key(subtext);
+    if (subtext->text[0] != '@') {
+        leat__spec_borrow(spec, around);
+        return leat__spec_read(spec, subtext->text, subtext->column, err);
+    }
+    const leat_spec *part = leat__spec_part_find(around, subtext->text + 1);
+    if (!part) return fail_part(subtext, around, use, err);
+    subtext->part = true;
+    leat__spec_borrow(spec, part);
+    memcpy(spec->use, part->use, (size_t)part->n_uses * sizeof *spec->use);
+    spec->n_uses = part->n_uses;
+    return 0;
+}
+
 /* The planner of a text lives on the plan around it: the same settings, and memory that outlasts the text. */
-static int plan_one(leat__subtext *subtext, leat__planner *around, const leat__use *use, int number,
+static int plan_one(leat__subtext *subtext, leat__planner *around, const leat__use *use, bool zip, int number,
                     leat_error *err) {
     leat__plan *outer = around->plan;
-    subtext->spec = leat_spec_new(NULL);
-    if (!subtext->spec) return leat__fail_memory(err, sizeof *subtext->spec, "a pipeline text");
-    read_key(subtext);
-    LEAT_TRY(leat__spec_read(subtext->spec, subtext->text, subtext->column, err));
-    subtext->spec->n_called = around->spec->n_called;
-    memcpy(subtext->spec->called, around->spec->called, sizeof around->spec->called);
+    LEAT_TRY(read_text(subtext, around->spec, use, err));
     subtext->plan = (leat__plan){.batch = 1,
                                  .world = 1,
                                  .local = 1,
@@ -131,7 +185,11 @@ static int plan_one(leat__subtext *subtext, leat__planner *around, const leat__u
         .inside = (around->inside << CHILDREN_BITS) + (uint32_t)number + 1,
     };
     number_uses(subtext);
-    const int rc = run_text(subtext, use, err);
+    const int rc = run_text(subtext, use, zip, err);
+    if (rc < 0 && subtext->part && err) { /* columns are those of the part's own text */
+        leat__error_prefix(err, "part %s: ", subtext->text + 1);
+        err->column = subtext->column;
+    }
     outer->memory = subtext->plan.memory;
     outer->serial = subtext->plan.serial;
     subtext->plan.memory = (leat__arena){0};
@@ -139,13 +197,13 @@ static int plan_one(leat__subtext *subtext, leat__planner *around, const leat__u
     return rc;
 }
 
-int leat__subtext_plan(leat__planner *planner, const leat__use *use, leat__subtext **out, int *n,
+int leat__subtext_plan(leat__planner *planner, const leat__use *use, bool zip, leat__subtext **out, int *n,
                        leat_error *err) {
     const leat__arg_value *texts = leat__use_arg(use, "texts");
     *out = NULL;
     *n = 0;
-    if (texts->n >= 1 << CHILDREN_BITS)
-        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d texts", (1 << CHILDREN_BITS) - 1);
+    if (texts->n > LEAT_TEXTS_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d texts", LEAT_TEXTS_MAX);
     if (planner->inside >> (LEAT_DEPTH_MAX - 1) * CHILDREN_BITS)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d texts inside of one another",
                                LEAT_DEPTH_MAX);
@@ -156,7 +214,7 @@ int leat__subtext_plan(leat__planner *planner, const leat__use *use, leat__subte
         leat__subtext *subtext = &(*out)[i];
         subtext->text = texts->texts[i];
         subtext->column = (int)texts->ints[i];
-        LEAT_TRY(plan_one(subtext, planner, use, i, err));
+        LEAT_TRY(plan_one(subtext, planner, use, zip, i, err));
         planner->plan->contents =
             leat__hash(&subtext->plan.contents, sizeof subtext->plan.contents, planner->plan->contents);
     }
@@ -189,7 +247,7 @@ static bool write_normal(const leat__subtext *subtext, leat__buf *out) {
 const char *leat__subtext_text(leat__planner *planner, const leat__use *use, leat__subtext *subtext, int n,
                                leat_error *err) {
     leat__buf all = {.kind = LEAT_MEM_PLAN};
-    const char *texts[1 << CHILDREN_BITS];
+    const char *texts[LEAT_TEXTS_MAX];
     leat__use normal = *use;
     bool fits = true;
     for (int i = 0; i < n && fits; i++) {
@@ -224,6 +282,16 @@ static int copy_features(leat__planner *planner, leat__step *step, leat_error *e
     return 0;
 }
 
+/* The function sees the fields where they are in the whole. */
+static int move_map(leat__planner *planner, leat__step *step, const int *slot, leat_error *err) {
+    leat__map_plan *map = leat__plan_keep(planner, step->as.map.plan, sizeof *map, err);
+    if (!map) return LEAT_ERR_MEMORY;
+    for (int i = 0; i < map->n; i++) map->value[i] = slot[map->value[i]];
+    for (int i = 0; i < map->inputs.n; i++) map->inputs.value[i] = slot[map->inputs.value[i]];
+    step->as.map.plan = map;
+    return 0;
+}
+
 int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat__subtext *subtext,
                              const int *slot, uint64_t parts, int shift, leat_error *err) {
     leat__plan *from = &subtext->plan, *to = planner->plan;
@@ -233,6 +301,7 @@ int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat_
         leat__step *step = &to->step[to->n_steps++];
         *step = from->step[i];
         if (from->stream && step->kind == LEAT_STEP_PARSE) LEAT_TRY(copy_features(planner, step, err));
+        if (step->kind == LEAT_STEP_MAP) LEAT_TRY(move_map(planner, step, slot, err));
         step->value = slot[step->value];
         step->parts = step->parts ? step->parts << shift : parts;
         for (int k = 0; step->kind == LEAT_STEP_PARSE && k < step->as.parse.n; k++)

@@ -9,7 +9,7 @@
 #define LEAT_PLAN_COMBINATION_H
 
 #include "order/branch.h"
-#include "plan/subtext.h"
+#include "plan/combine/subtext.h"
 
 typedef struct leat__combination {
     leat__planner *planner;
