@@ -72,6 +72,11 @@ PyObject *tensor_sums(PyObject *module, PyObject *args);
 
 enum { ARRAYS_MAX = 32, MESSAGES_MAX = 8, MESSAGE_BYTES = 1000 };
 
+typedef struct kept_view {
+    struct kept_view *next;
+    Py_buffer buffer;
+} kept_view;
+
 typedef struct {
     PyObject_HEAD leat_spec *spec;
     leat_pipeline *pipeline; /* NULL = closed */
@@ -84,12 +89,11 @@ typedef struct {
     atomic_bool closing;
     PyObject *text, *cache_dir;
     PyObject *progress;  /* callable or NULL: progress(what, done, total)  */
-    PyObject *source;    /* callable or NULL: reads one sample             */
-    PyObject *callbacks; /* dict or NULL: what `filter` and `map` call     */
-    PyObject *cause;     /* the first exception of a callback              */
-    Py_buffer view[2 * ARRAYS_MAX];
-    int n_views;
-    int n_fields; /* of source */
+    PyObject *sources;   /* list: functions that read samples, of the text and its parts */
+    PyObject *callbacks; /* list: capsules of what the engine calls                      */
+    PyObject *cause;     /* the first exception of a callback                            */
+    kept_view *views;    /* memory of arrays */
+    const char *first;   /* "arrays | ", "source | " or "": what the engine has read before the text */
     unsigned long long copies;
     int n_messages;
     char message[MESSAGES_MAX][MESSAGE_BYTES];
@@ -99,8 +103,12 @@ extern PyType_Spec pipeline_spec;
 
 /* --------------------------------------------------------------------------------------------- spec.c */
 
-/* Makes self->spec; -1 and an exception if an argument is wrong. Mistakes in the text are told when it is opened. */
-int pipeline_spec_build(Pipeline *self, PyObject *arrays, PyObject *source, PyObject *callbacks);
+/* Makes self->spec of what (text, arrays, source, callbacks, parts) describe; -1 and an exception if an argument is wrong.
+ * parts: [(name, text, arrays, source, callbacks, parts)]. Mistakes in the text are told when it is opened. */
+typedef struct spec_given {
+    PyObject *text, *arrays, *source, *callbacks, *parts;
+} spec_given;
+int pipeline_spec_build(Pipeline *self, const spec_given *given);
 /* The axes of a tensor as a tuple. */
 PyObject *shape_of(const leat_tensor *t);
 

@@ -49,9 +49,7 @@ static void on_log(void *user, int level, const char *message) {
 
 static PyObject *fail(Pipeline *self, const leat_error *err) {
     if (PyErr_Occurred()) return NULL; /* Ctrl-C, or what progress raised */
-    /* Columns count from the beginning of what the engine has read, and that is the source. */
-    const char *source = self->source ? "source | " : self->n_views ? "arrays | " : "";
-    PyObject *shown = PyUnicode_FromFormat("%s%U", source, self->text);
+    PyObject *shown = PyUnicode_FromFormat("%s%U", self->first, self->text);
     if (!shown) return NULL;
     raise_error(err, shown);
     Py_DECREF(shown);
@@ -83,21 +81,38 @@ static int open_feed(Pipeline *self) {
 }
 
 static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {
-        "text",       "arrays",           "source", "callbacks", "threads",   "slots",         "synchronous",
-        "on_error",   "max_bad",          "seed",   "memory",    "cache_dir", "no_side_files", "rank",
-        "world_size", "local_world_size", "params", "progress",  NULL};
-    PyObject *text, *arrays = Py_None, *source = Py_None, *callbacks = Py_None, *cache_dir = NULL,
-                    *progress = Py_None;
+    static char *names[] = {"text",
+                            "arrays",
+                            "source",
+                            "callbacks",
+                            "parts",
+                            "threads",
+                            "slots",
+                            "synchronous",
+                            "on_error",
+                            "max_bad",
+                            "seed",
+                            "memory",
+                            "cache_dir",
+                            "no_side_files",
+                            "rank",
+                            "world_size",
+                            "local_world_size",
+                            "params",
+                            "progress",
+                            NULL};
+    spec_given given = {NULL, Py_None, Py_None, Py_None, Py_None};
+    PyObject *cache_dir = NULL, *progress = Py_None;
     leat_config config = {.n_epochs = -1};
     long long max_bad = 0;
     unsigned long long seed = 0;
     Py_ssize_t memory = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOiipiLKnO&piiipO:Pipeline", names, &text, &arrays,
-                                     &source, &callbacks, &config.n_threads, &config.n_slots,
-                                     &config.synchronous, &config.on_error, &max_bad, &seed, &memory,
-                                     PyUnicode_FSConverter, &cache_dir, &config.no_side_files, &config.rank,
-                                     &config.world_size, &config.local_world_size, &config.params, &progress))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOOiipiLKnO&piiipO:Pipeline", names, &given.text,
+                                     &given.arrays, &given.source, &given.callbacks, &given.parts,
+                                     &config.n_threads, &config.n_slots, &config.synchronous,
+                                     &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
+                                     &cache_dir, &config.no_side_files, &config.rank, &config.world_size,
+                                     &config.local_world_size, &config.params, &progress))
         return NULL;
     Pipeline *self = (Pipeline *)PyType_GenericAlloc(type, 0);
     if (!self) {
@@ -107,7 +122,7 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     pthread_mutex_init(&self->mutex, NULL);
     pthread_mutex_init(&self->log_mutex, NULL);
     self->owner = getpid();
-    self->text = Py_NewRef(text);
+    self->text = Py_NewRef(given.text);
     self->cache_dir = cache_dir;
     if (progress != Py_None) self->progress = Py_NewRef(progress);
     config.max_bad = max_bad;
@@ -119,8 +134,7 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     config.waiting = on_waiting;
     config.user = self;
     self->config = config;
-    if (pipeline_spec_build(self, arrays, source, callbacks) == 0 && open_feed(self) == 0)
-        return (PyObject *)self;
+    if (pipeline_spec_build(self, &given) == 0 && open_feed(self) == 0) return (PyObject *)self;
     Py_DECREF(self);
     return NULL;
 }
@@ -139,15 +153,19 @@ static void close_feed(Pipeline *self) {
         pthread_mutex_unlock(&self->mutex);
         PyEval_RestoreThread(thread);
     }
-    for (int i = 0; i < self->n_views; i++) PyBuffer_Release(&self->view[i]);
-    self->n_views = 0;
+    for (kept_view *next, *v = self->views; v; v = next) {
+        next = v->next;
+        PyBuffer_Release(&v->buffer);
+        PyMem_Free(v);
+    }
+    self->views = NULL;
 }
 
 static int pipeline_traverse(PyObject *object, visitproc visit, void *arg) {
     Pipeline *self = (Pipeline *)object;
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->progress);
-    Py_VISIT(self->source);
+    Py_VISIT(self->sources);
     Py_VISIT(self->callbacks);
     Py_VISIT(self->cause);
     return 0;
@@ -158,7 +176,7 @@ static int pipeline_clear(PyObject *object) {
     Pipeline *self = (Pipeline *)object;
     close_feed(self);
     Py_CLEAR(self->progress);
-    Py_CLEAR(self->source);
+    Py_CLEAR(self->sources);
     Py_CLEAR(self->callbacks);
     Py_CLEAR(self->cause);
     return 0;
@@ -180,7 +198,7 @@ static void pipeline_dealloc(PyObject *object) {
 static PyObject *pipeline_close(PyObject *self, PyObject *ignored) {
     (void)ignored;
     close_feed((Pipeline *)self);
-    Py_CLEAR(((Pipeline *)self)->source); /* which may hold processes */
+    Py_CLEAR(((Pipeline *)self)->sources); /* which may hold processes */
     Py_RETURN_NONE;
 }
 

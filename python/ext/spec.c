@@ -39,15 +39,23 @@ static int take_value(PyObject *given, leat_value_out *out) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
+typedef struct called { /* a function that the engine calls: lives in a capsule of self->callbacks */
+    Pipeline *self;
+    PyObject *function; /* that of a source is held by self->sources, and gone when the pipeline is closed */
+    bool owned;
+    int n_fields; /* of a source */
+} called;
+
 static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
-    Pipeline *self = user;
+    called *c = user;
+    Pipeline *self = c->self;
     if (self->closing) return LEAT_ERR_CANCELLED; /* what is left of a task is not worth waiting for */
     const PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *values = PyObject_CallFunction(self->source, "K", (unsigned long long)i);
-    bool good = values && PySequence_Size(values) == self->n_fields;
+    PyObject *values = PyObject_CallFunction(c->function, "K", (unsigned long long)i);
+    bool good = values && PySequence_Size(values) == c->n_fields;
     if (values && !good && !PyErr_Occurred())
         PyErr_SetString(PyExc_RuntimeError, "a source has given another number of fields than it declared");
-    for (int k = 0; good && k < self->n_fields; k++) {
+    for (int k = 0; good && k < c->n_fields; k++) {
         PyObject *value = PySequence_GetItem(values, k);
         good = value && take_value(value, &out[k]) == 0;
         Py_XDECREF(value);
@@ -89,11 +97,6 @@ static PyObject *describe(const leat_tensor *tensors, int n, bool with_values) {
     }
     return list;
 }
-
-typedef struct called { /* of a callback: lives in a capsule of self->callbacks */
-    Pipeline *self;
-    PyObject *function;
-} called;
 
 static int call_filter(void *user, const leat_sample_info *info, const leat_tensor *fields, int n,
                        leat_error *err) {
@@ -165,9 +168,15 @@ static int numbers_of(PyObject *tuple, int64_t *out, int *n) {
 }
 
 static int take_view(Pipeline *self, PyObject *object, Py_buffer **out) {
-    *out = &self->view[self->n_views];
-    if (PyObject_GetBuffer(object, *out, PyBUF_STRIDES) < 0) return -1;
-    self->n_views++;
+    kept_view *taken = PyMem_Calloc(1, sizeof *taken); /* a buffer may point into itself: it is never moved */
+    if (!taken) return PyErr_NoMemory(), -1;
+    if (PyObject_GetBuffer(object, &taken->buffer, PyBUF_STRIDES) < 0) {
+        PyMem_Free(taken);
+        return -1;
+    }
+    taken->next = self->views;
+    self->views = taken;
+    *out = &taken->buffer;
     return 0;
 }
 
@@ -202,7 +211,7 @@ static int take_array(Pipeline *self, PyObject *given, leat_tensor *out) {
     return 0;
 }
 
-static int add_arrays(Pipeline *self, PyObject *arrays) {
+static int add_arrays(Pipeline *self, leat_spec *spec, PyObject *arrays) {
     leat_tensor tensor[ARRAYS_MAX];
     const Py_ssize_t n = PySequence_Size(arrays);
     if (n < 1 || n > ARRAYS_MAX) {
@@ -215,19 +224,39 @@ static int add_arrays(Pipeline *self, PyObject *arrays) {
         Py_XDECREF(given); /* the caller holds the list */
         if (rc < 0) return -1;
     }
-    leat_spec_arrays(self->spec, tensor, (int)n);
+    leat_spec_arrays(spec, tensor, (int)n);
     return 0;
 }
 
+static void free_called(PyObject *capsule) {
+    called *c = PyCapsule_GetPointer(capsule, NULL);
+    if (c->owned) Py_XDECREF(c->function);
+    PyMem_Free(c);
+}
+
+/* What the engine gets as `user`: it lives as long as the pipeline. NULL and an exception without memory. */
+static called *keep_called(Pipeline *self, PyObject *function, bool owned) {
+    called *c = PyMem_Calloc(1, sizeof *c);
+    PyObject *capsule = c ? PyCapsule_New(c, NULL, free_called) : NULL;
+    if (!capsule) {
+        PyMem_Free(c);
+        return PyErr_NoMemory(), NULL;
+    }
+    *c = (called){.self = self, .function = owned ? Py_NewRef(function) : function, .owned = owned};
+    const int rc = PyList_Append(self->callbacks, capsule);
+    Py_DECREF(capsule);
+    return rc < 0 ? NULL : c;
+}
+
 /* (n, [(name, dtype, shape, ragged)], max_bytes, identity, function) */
-static int add_source(Pipeline *self, PyObject *given) {
+static int add_source(Pipeline *self, leat_spec *spec, PyObject *given) {
     unsigned long long n, max_bytes, identity;
     PyObject *fields, *function;
     leat_field field[ARRAYS_MAX] = {0};
     if (!PyArg_ParseTuple(given, "KO!KKO", &n, &PyList_Type, &fields, &max_bytes, &identity, &function))
         return -1;
-    self->n_fields = (int)PyList_Size(fields);
-    for (int i = 0; i < self->n_fields && i < ARRAYS_MAX; i++) {
+    const int n_fields = (int)PyList_Size(fields);
+    for (int i = 0; i < n_fields && i < ARRAYS_MAX; i++) {
         const char *name, *dtype;
         PyObject *shape;
         if (!PyArg_ParseTuple(PyList_GetItem(fields, i), "ssO!p", &name, &dtype, &PyTuple_Type, &shape,
@@ -237,62 +266,89 @@ static int add_source(Pipeline *self, PyObject *given) {
         field[i].dtype = find_dtype(dtype);
         if (field[i].dtype < 0 || numbers_of(shape, field[i].shape, &field[i].ndim) < 0) return -1;
     }
-    self->source = Py_NewRef(function);
-    leat_spec_source(self->spec, &(leat_source_callbacks){.n = n,
-                                                          .n_fields = self->n_fields,
-                                                          .field = field,
-                                                          .max_bytes = max_bytes,
-                                                          .read_at = read_at,
-                                                          .thread_safe = 1,
-                                                          .no_read_ahead = 1,
-                                                          .identity = identity,
-                                                          .user = self});
+    called *c = PyList_Append(self->sources, function) < 0 ? NULL : keep_called(self, function, false);
+    if (!c) return -1;
+    c->n_fields = n_fields;
+    leat_spec_source(spec, &(leat_source_callbacks){.n = n,
+                                                    .n_fields = n_fields,
+                                                    .field = field,
+                                                    .max_bytes = max_bytes,
+                                                    .read_at = read_at,
+                                                    .thread_safe = 1,
+                                                    .no_read_ahead = 1,
+                                                    .identity = identity,
+                                                    .user = c});
     return 0;
 }
 
-static void free_called(PyObject *capsule) {
-    called *c = PyCapsule_GetPointer(capsule, NULL);
-    Py_XDECREF(c->function);
-    PyMem_Free(c);
-}
-
 /* [(name, is a map, function)] */
-static int add_callbacks(Pipeline *self, PyObject *given) {
-    self->callbacks = PyList_New(0);
+static int add_callbacks(Pipeline *self, leat_spec *spec, PyObject *given) {
     const Py_ssize_t n = PySequence_Size(given);
-    for (Py_ssize_t i = 0; i < n && self->callbacks; i++) {
+    for (Py_ssize_t i = 0; i < n; i++) {
         const char *name;
         int is_map;
         PyObject *function, *item = PySequence_GetItem(given, i);
-        if (!item || !PyArg_ParseTuple(item, "spO", &name, &is_map, &function)) {
-            Py_XDECREF(item);
-            return -1;
-        }
-        called *c = PyMem_Calloc(1, sizeof *c);
-        PyObject *capsule = c ? PyCapsule_New(c, NULL, free_called) : NULL;
-        if (capsule) {
-            *c = (called){.self = self, .function = Py_NewRef(function)};
-            if (is_map) leat_spec_map(self->spec, name, call_map, c, 1);
-            else leat_spec_filter(self->spec, name, call_filter, c, 1);
-        }
-        const int rc = capsule ? PyList_Append(self->callbacks, capsule) : -1;
-        Py_XDECREF(capsule);
-        Py_DECREF(item);
-        if (rc < 0) return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+        const bool good = item && PyArg_ParseTuple(item, "spO", &name, &is_map, &function);
+        called *c = good ? keep_called(self, function, true) : NULL;
+        if (c && is_map) leat_spec_map(spec, name, call_map, c, 1);
+        else if (c) leat_spec_filter(spec, name, call_filter, c, 1);
+        Py_XDECREF(item);
+        if (!c) return -1;
     }
-    return self->callbacks && n >= 0 ? 0 : -1;
+    return n >= 0 ? 0 : -1;
 }
 
-int pipeline_spec_build(Pipeline *self, PyObject *arrays, PyObject *source, PyObject *callbacks) {
-    self->spec = leat_spec_new(NULL);
-    if (!self->spec) return PyErr_NoMemory(), -1;
-    if (callbacks != Py_None && add_callbacks(self, callbacks) < 0) return -1;
-    if (arrays != Py_None && add_arrays(self, arrays) < 0) return -1;
-    if (source != Py_None && add_source(self, source) < 0) return -1;
-    /* Names of files need not be UTF-8: Python carries other bytes as surrogates. */
-    PyObject *bytes = PyUnicode_AsEncodedString(self->text, "utf-8", "surrogateescape");
+/* --------------------------------------------------------------------------------------------- specs */
+
+static leat_spec *build(Pipeline *self, const spec_given *given);
+
+/* [(name, text, arrays, source, callbacks, parts)] */
+static int add_parts(Pipeline *self, leat_spec *spec, PyObject *parts) {
+    const Py_ssize_t n = PySequence_Size(parts);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const char *name;
+        spec_given part;
+        PyObject *item = PySequence_GetItem(parts, i);
+        const bool good = item && PyArg_ParseTuple(item, "sUOOOO", &name, &part.text, &part.arrays,
+                                                   &part.source, &part.callbacks, &part.parts);
+        leat_spec *made = good ? build(self, &part) : NULL;
+        if (made) leat_spec_part(spec, name, made);
+        Py_XDECREF(item);
+        if (!made) return -1;
+        leat_spec_free(&made);
+    }
+    return n >= 0 ? 0 : -1;
+}
+
+/* Names of files need not be UTF-8: Python carries other bytes as surrogates. */
+static int add_text(leat_spec *spec, PyObject *given) {
+    PyObject *bytes = PyUnicode_AsEncodedString(given, "utf-8", "surrogateescape");
     const char *text = bytes ? PyBytes_AsString(bytes) : NULL;
-    if (text && *text) leat_spec_add(self->spec, text);
+    if (text && *text) leat_spec_add(spec, text);
     Py_XDECREF(bytes);
     return text ? 0 : -1;
+}
+
+/* NULL and an exception if an argument is wrong. */
+static leat_spec *build(Pipeline *self, const spec_given *given) {
+    leat_spec *spec = leat_spec_new(NULL);
+    if (!spec) return PyErr_NoMemory(), NULL;
+    if ((given->callbacks == Py_None || add_callbacks(self, spec, given->callbacks) == 0) &&
+        (given->arrays == Py_None || add_arrays(self, spec, given->arrays) == 0) &&
+        (given->source == Py_None || add_source(self, spec, given->source) == 0) &&
+        (given->parts == Py_None || add_parts(self, spec, given->parts) == 0) &&
+        add_text(spec, given->text) == 0)
+        return spec;
+    leat_spec_free(&spec);
+    return NULL;
+}
+
+int pipeline_spec_build(Pipeline *self, const spec_given *given) {
+    /* Columns count from the beginning of what the engine has read, and that is the source. */
+    self->first = given->source != Py_None ? "source | " : given->arrays != Py_None ? "arrays | " : "";
+    self->callbacks = PyList_New(0);
+    self->sources = PyList_New(0);
+    if (!self->callbacks || !self->sources) return -1;
+    self->spec = build(self, given);
+    return self->spec ? 0 : -1;
 }

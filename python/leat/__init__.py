@@ -14,6 +14,7 @@ from typing import Any
 
 from . import _hook as _hook
 from ._arrays import Ragged
+from ._combine import choose_from_datasets, concatenate, sample_from_datasets, zip
 from ._dataset import Dataset, TensorSpec
 from ._errors import (
     ArgumentError,
@@ -51,8 +52,8 @@ __all__ = [
     "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
     "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
     "ShapeError", "StateError", "StoppedError", "TFRecordWriter", "TensorSpec", "TextError", "UnsupportedError", "__version__",
-    "example", "from_arrays", "from_csv", "from_directory", "from_generator", "from_npy", "from_python", "from_text",
-    "from_tfrecord", "synthetic",
+    "choose_from_datasets", "concatenate", "example", "from_arrays", "from_csv", "from_directory", "from_generator",
+    "from_npy", "from_python", "from_text", "from_tfrecord", "sample_from_datasets", "synthetic", "zip",
 ]
 
 

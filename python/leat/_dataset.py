@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from ._arrays import NUMPY_NAMES
-from ._bind import bind, name_elsewhere, near, split_words
+from ._bind import bind, name_elsewhere, near, split_text, split_words
 from ._compose import Chances, Parts
 from ._errors import ArgumentError, Error, StateError
 from ._leat import Pipeline
@@ -16,6 +16,10 @@ from ._outlets import Outlets
 from ._progress import Progress
 from ._run import CURSOR, Batch, Cursor, Feed, Item, Iterator, Runs, arrange, default_layout
 
+if TYPE_CHECKING:
+    from ._combine import Combination
+
+COMBINING = {"concatenate", "sample_from", "choose_from", "zip"}
 BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
 OWN_SEED = {"synth", "split"}  # their seed says nothing about that of other operations
 # What may stand between a source of files and the decoding that is added for it: it does not look at pixels.
@@ -60,6 +64,7 @@ class Origin(NamedTuple):
     items_are_batches: bool = False
     threads: int = 0
     layout: Callable[[], Any] | None = None  # of what the source gives, known when it is open
+    combination: Combination | None = None  # the first operation combines other datasets
 
 
 def _covers(layout: Any, names: list[str]) -> bool:
@@ -71,6 +76,15 @@ def _covers(layout: Any, names: list[str]) -> bool:
     for part in parts:
         found += part.values() if isinstance(part, dict) else [part]
     return bool(found) and sorted(map(str, found)) == sorted(names)
+
+
+def _has_seed(operation: str) -> bool:
+    """Whether an operation, or one of a text in quotes that it combines, has a seed that others follow."""
+    (_, name), *words = split_words(operation)
+    if name in COMBINING:
+        inner = [text for key, word in words if key != "seed" for text in split_text(word) if text]
+        return "seed" in dict(words) or any(_has_seed(text) for text in inner)
+    return "seed" in dict(words) and name not in OWN_SEED
 
 
 class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
@@ -119,12 +133,37 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
     @property
     def operations(self) -> tuple[str, ...]:
         """The operations as text, with the `decode` that a source of files brings along."""
-        names = [operation.split(None, 1)[0] for operation in self._operations]
-        if not self._origin.decode or "decode" in names:
-            return self._operations
-        at = next((i for i, name in enumerate(names[1:], 1)
-                   if OPS[name].kind not in ("order", "source") and name not in BEFORE_DECODE), len(names))
-        return (*self._operations[:at], "decode", *self._operations[at:])
+        return self._listed()
+
+    def _decoding(self) -> tuple[int, tuple[str, ...]]:
+        """Which fields are decoded without being asked to, and in front of which operation."""
+        combination = self._origin.combination
+        fields = combination.undecoded() if combination else ("image",) if self._origin.decode else ()
+        at = len(self._operations)
+        for i, operation in enumerate(self._operations[1:], 1):
+            (_, name), *words = split_words(operation)
+            if name == "decode":
+                listed = dict(words).get("field") or next((word for key, word in words if not key), "image")
+                fields = tuple(field for field in fields if field not in listed.split(","))
+            if name == "select" and at > i:
+                fields = tuple(field for field in fields if field in [word for _, word in words])
+            if OPS[name].kind not in ("order", "source") and name not in BEFORE_DECODE:
+                at = min(at, i)
+        return at, fields
+
+    def _undecoded(self) -> tuple[str, ...]:
+        """Fields that no operation needs the pixels of: if this is a part, they may be decoded by the whole."""
+        at, fields = self._decoding()
+        return fields if at == len(self._operations) else ()
+
+    def _listed(self, decode: bool = True, spelled: bool = True) -> tuple[str, ...]:
+        """The operations; spelled: with parts as texts in quotes, not by their names."""
+        at, fields = self._decoding()
+        combination, operations = self._origin.combination, self._operations
+        if combination:
+            operations = (combination.spelled() if spelled else combination.named(), *operations[1:])
+        added = ["decode" if field == "image" else f"decode field={field}" for field in fields if decode]
+        return (*operations[:at], *added, *operations[at:])
 
     @property
     def text(self) -> str:
@@ -135,11 +174,15 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         """A seed of the user's: then operations without one have what the text says, as everywhere: 0, or options'."""
         seed = None
         for operation in self._operations:
-            words = dict(split_words(operation)[1:])
-            if "seed" in words and operation.split(None, 1)[0] not in OWN_SEED:
-                if operation.startswith("options"):
+            if operation.startswith("options"):
+                words = dict(split_words(operation)[1:])
+                if "seed" in words:
                     return int(words["seed"])
+            if _has_seed(operation):
                 seed = 0
+        combination = self._origin.combination
+        if combination and any(part._given_seed() is not None for part in combination.parts):
+            seed = 0
         return seed
 
     @property
@@ -181,6 +224,17 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
 
     # --------------------------------------------------------------------------------------- pipelines
 
+    def _described(self, decode: bool = True) -> tuple[str, Any, Any, Any, Any]:
+        """What a pipeline is made of: text, arrays, source, functions, parts."""
+        origin = self._origin
+        operations = self._listed(decode, spelled=False)
+        arrays = origin.lazy_arrays() if origin.lazy_arrays else origin.arrays
+        source = origin.source() if origin.source else None
+        if arrays is not None or source is not None:
+            operations = operations[1:]  # the engine adds it
+        parts = origin.combination.described() if origin.combination else None
+        return " | ".join(operations), arrays, source, self._callbacks or None, parts
+
     def _open(self, synchronous: bool = False, config: Mapping[str, Any] | None = None) -> Feed:
         origin = self._origin
         options: dict[str, Any] = {"seed": self.seed, **self._config, **(config or {})}
@@ -190,14 +244,9 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
             options.update(synchronous=True, slots=1)
         elif origin.threads:
             options.setdefault("threads", origin.threads)
-        operations = self.operations
-        if origin.arrays is not None or origin.lazy_arrays is not None:
-            arrays = origin.arrays if origin.arrays is not None else origin.lazy_arrays()  # type: ignore[misc]
-            options["arrays"], operations = arrays, operations[1:]
-        elif origin.source is not None:
-            options["source"], operations = origin.source(), operations[1:]
+        text, arrays, source, callbacks, parts = self._described()
         try:
-            pipeline = Pipeline(" | ".join(operations), callbacks=self._callbacks or None, **options)
+            pipeline = Pipeline(text, arrays=arrays, source=source, callbacks=callbacks, parts=parts, **options)
         finally:
             progress.end()
         return Feed(pipeline)
@@ -269,7 +318,8 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         batches, _, turns = self._plan().pipeline.size()
         last = [words for words in map(split_words, self._operations) if words[0][1] in ("repeat", "take")][-1:]
         without_end = any(words[0][1] == "repeat" and words[1:] in ([], [("count", "-1")]) for words in last)
-        return turns < 0 or (batches < 0 and without_end)
+        parts = self._origin.combination.parts if self._origin.combination else ()
+        return turns < 0 or (batches < 0 and (without_end or any(part.endless for part in parts)))
 
     def __len__(self) -> int:
         length = self.length

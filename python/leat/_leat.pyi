@@ -59,6 +59,7 @@ class Pipeline:
         arrays: Sequence[tuple[Any, ...]] | None = None,
         source: tuple[int, list[tuple[str, str, tuple[int, ...], bool]], int, int, Callable[[int], Any]] | None = None,
         callbacks: Sequence[tuple[str, bool, Callable[..., Any]]] | None = None,
+        parts: Sequence[tuple[str, str, Any, Any, Any, Any]] | None = None,
         threads: int = 0,
         slots: int = 0,
         synchronous: bool = False,

@@ -125,6 +125,16 @@ class Methods(Operations):
         return self._with(operations=(*self._operations, operation),
                           callbacks=(*self._callbacks, (name, True, wrapped)))
 
+    def concatenate(self, *others: Any) -> Self:
+        """This dataset, then others with the same fields.
+
+            train.concatenate(more).shuffle().batch(64)
+        """
+        from ._combine import concatenate
+
+        made: Self = concatenate(self, *others)  # type: ignore[arg-type, assignment]
+        return made
+
     def configure(self, **config: Any) -> Self:
         """How to run, which changes no batch: threads, slots, memory (bytes), cache_dir, rank, world_size, params, ...
 

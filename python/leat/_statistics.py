@@ -131,7 +131,7 @@ def measure(dataset: Dataset, field: str, max_samples: int | None) -> Statistics
 
 def class_weights(dataset: Dataset, field: str) -> dict[int, float]:
     kept = []
-    for operation in dataset.operations:
+    for operation in dataset._operations:
         name = operation.split(None, 1)[0]
         kind = OPS[name].kind
         wanted = kind == "source" or name in LABEL_OPERATIONS or (kind == "order" and name not in ("shuffle", "repeat"))
