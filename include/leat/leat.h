@@ -363,7 +363,8 @@ LEAT_API int leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, vo
  * leat_spec_add(spec, "zip image=@photos mask=@masks"). A part has everything that a spec can have: arrays, callbacks,
  * functions, parts of its own. The name (letters, digits, _) and the part are copied, so the part may be freed or changed
  * afterwards. What the part refers to (arrays, user pointers) must outlive every pipeline on this spec. Functions of a part
- * are found in the part itself. A map function there is told the epoch and the numbers of the whole pipeline. */
+ * are found in the part itself. A map function there is told the epoch and the numbers of the whole pipeline. A read_at that
+ * is not thread-safe is called once at a time in each part: two parts must not share what it changes. */
 LEAT_API int leat_spec_part(leat_spec *spec, const char *name, const leat_spec *part);
 /* 0, or the code of the first mistake, which is copied to err. */
 LEAT_API int leat_spec_error(const leat_spec *spec, leat_error *err);

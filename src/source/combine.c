@@ -353,6 +353,7 @@ static void sum_up(combined *self, const leat__combining *options) {
             self->zip ? base->bytes_max + part->bytes_max : LEAT_MAX(base->bytes_max, part->bytes_max);
         base->fingerprint = leat__hash(&part->fingerprint, sizeof part->fingerprint, base->fingerprint);
         base->paired_anew |= part->paired_anew || self->part[k].stride;
+        base->no_read_ahead |= part->no_read_ahead;
         if (!part->class->path && (k == 0 || !self->zip)) self->class.path = NULL;
         if (!part->class->version) self->class.version = NULL;
         if (leat__source_size(part, 0) == 0) self->class.size = no_size;

@@ -34,6 +34,10 @@ ds.padded_batch(4, max={"boxes": (10, 4)}).image_data_generator(rotation_range=2
 ds.rezise(8)  # wrong
 ds.horizontal_flip()  # wrong
 ds.batch()  # wrong
+both: leat.Dataset = leat.zip(image=ds, mask=ds).concatenate(leat.zip(ds, ds, stop="shortest"))
+leat.sample_from_datasets([ds, both], weights=[0.5, 0.5], seed=1).batch(2)
+leat.choose_from_datasets([ds, both], pattern=[0, 0, 1])
+leat.sample_from_datasets([ds, 3])  # wrong
 ds.resize("8")  # wrong
 ds.resize(8, method="aera")  # wrong
 ds.resize(8, hieght=3)  # wrong

@@ -259,12 +259,21 @@ static void test_auto(void **state) {
 /* A source that wants none has none, whatever the text says. */
 static void test_not_wanted(void **state) {
     (void)state;
-    static const char *const modes[] = {"auto", "9"};
+    static const char *const modes[] = {"auto", "9", "9"};
     for (size_t m = 0; m < LEAT_COUNT(modes); m++) {
-        storage s = {.delay_us = 2000, .alone = true};
-        leat_pipeline *pipeline =
-            open_spec(slow_spec(&s, "shuffle | repeat 2 | batch 8 | options read_ahead=%s", modes[m]),
-                      &(leat_config){.n_threads = 3});
+        storage s = {.delay_us = 2000, .alone = true}, other = {0};
+        leat_spec *spec =
+            m < 2
+                ? slow_spec(&s, "shuffle | repeat 2 | batch 8 | options read_ahead=%s", modes[m])
+                : spec_of("concatenate @other @alone | shuffle | batch 8 | options read_ahead=%s", modes[m]);
+        if (m == 2) { /* one part that must not be read ahead is enough */
+            leat_spec *alone = slow_spec(&s, "shuffle | repeat 2"), *plain = slow_spec(&other, "take 5");
+            leat_spec_part(spec, "alone", alone);
+            leat_spec_part(spec, "other", plain);
+            leat_spec_free(&alone);
+            leat_spec_free(&plain);
+        }
+        leat_pipeline *pipeline = open_spec(spec, &(leat_config){.n_threads = 3});
         tape t = record(pipeline, -1);
         leat_stats stats;
         leat_pipeline_stats(pipeline, &stats);
