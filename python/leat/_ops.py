@@ -78,22 +78,22 @@ OPS: dict[str, Op] = {
     "stream": Op("source", "Records that the program reads one after the other, by callbacks that it gives with leat_spec_stream.", (
     ), ()),
     "concatenate": Op("source", "Several data sets with the same fields, one after the other.", (
-        Arg("texts", "texts", None, (), 0, 0, False, (), "pipelines in quotes, such as 'folder a | take 100'"),
+        Arg("texts", "texts", None, (), 0, 0, False, (), "pipelines in quotes, such as 'folder a | take 100', or parts of the program: @NAME"),
     ), ("texts",)),
     "sample_from": Op("source", "Several data sets mixed by drawing, each with its weight and in its own order.", (
-        Arg("texts", "texts", None, (), 0, 0, False, (), "pipelines in quotes, such as 'folder a | take 100'"),
+        Arg("texts", "texts", None, (), 0, 0, False, (), "pipelines in quotes, such as 'folder a | take 100', or parts of the program: @NAME"),
         Arg("weights", "text", "", (), 0, 0, True, (), "one number for each, such as 0.7,0.3; else all alike"),
         Arg("stop_on_empty", "bool", "false", (), 0, 0, True, (), "true: the end is where one that has no more would come; else the others go on alone"),
         Arg("rerandomize", "bool", "false", (), 0, 0, True, (), "true: other choices in every epoch"),
         Arg("seed", "int", "", (), 0, 0, True, (), "its own seed; without it the pipeline's"),
     ), ("texts",)),
     "choose_from": Op("source", "Several data sets mixed by a pattern, each in its own order.", (
-        Arg("texts", "texts", None, (), 0, 0, False, (), "pipelines in quotes, such as 'folder a | take 100'"),
+        Arg("texts", "texts", None, (), 0, 0, False, (), "pipelines in quotes, such as 'folder a | take 100', or parts of the program: @NAME"),
         Arg("pattern", "text", None, (), 0, 0, True, (), "numbers of data sets from 0 on, such as 0,0,1, again and again"),
         Arg("stop_on_empty", "bool", "true", (), 0, 0, True, (), "true: the end is where one that has no more would come; else the others go on alone"),
     ), ("texts",)),
     "zip": Op("source", "Samples made of one sample of each of several data sets, such as pictures and their masks.", (
-        Arg("texts", "texts", None, (), 0, 0, False, (), "such as image='folder images' mask='folder masks'"),
+        Arg("texts", "texts", None, (), 0, 0, False, (), "such as image='folder images' mask='folder masks', or image=@NAME for a part of the program"),
         Arg("stop", "word", "equal", ("equal", "shortest"), 0, 0, True, (), "equal: lengths must be; shortest: what others have more is left out"),
     ), ("texts",)),
     "shuffle": Op("order", "Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.", (
@@ -144,12 +144,20 @@ OPS: dict[str, Op] = {
     "split": Op("order", "One part of the samples; the same text with another part gives the rest.", (
         Arg("part", "word", None, ("train", "validation", "test"), 0, 0, False, (), "which one"),
         Arg("fractions", "text", "0.8,0.2", (), 0, 0, True, (), "shares of train, validation and test"),
+        Arg("fold", "text", "", (), 0, 0, True, (), "instead of fractions: 0/5 to 4/5 are five folds, of which one is for validation"),
         Arg("by", "word", "random", ("random", "hash", "order", "keras_first", "keras_last"), 0, 0, True, (), "hash: of the path or the record, stable when files are added; order: the first are for train"),
         Arg("stratify", "bool", "false", (), 0, 0, True, (), "keep the shares in every class"),
         Arg("group", "text", "", (), 0, 0, True, (), "a field whose equal values stay together; dir: files of one folder do"),
         Arg("field", "field", "label", (), 0, 0, True, (), "the classes of stratify"),
         Arg("seed", "int", "", (), 0, 0, True, (), "its own seed, 0 if left out: the pipeline's seed does not count"),
     ), ("part",)),
+    "window": Op("order", "Consecutive samples stacked to one, with a new first axis: windows over a time series.", (
+        Arg("size", "int", None, (), 1, 1000000, False, (), "samples in a window"),
+        Arg("shift", "int", "0", (), 0, 1000000000000, True, (), "samples from one window to the next; 0: the size, so that windows do not overlap"),
+        Arg("stride", "int", "1", (), 1, 1000000, True, (), "samples from one of a window to the next of it"),
+        Arg("targets", "text", "", (), 0, 0, True, (), "fields that are not stacked but taken from one sample, separated by commas"),
+        Arg("at", "text", "last", (), 0, 0, True, (), "that sample: last, first, or a number: so many behind the last"),
+    ), ("size",)),
     "parse": Op("sample", "Features of a tf.train.Example: name:type, name:type[shape], name:type[*] (any number), with =default.", (
         Arg("features", "texts", None, (), 0, 0, False, (), "such as image:bytes label:int64 box:float[4] ids:int64[*100] weight:float=1"),
         Arg("from", "field", "record", (), 0, 0, True, (), "the field that is parsed"),
@@ -612,6 +620,14 @@ OPS: dict[str, Op] = {
         Arg("fill", "text", "0", (), 0, 0, True, (), "what they show outside of the picture: a number from 0 to 255, or one a channel"),
         FIELD,
     ), ()),
+    "random_apply": Op("image", "Applies the image operations of a text to some samples, drawn one by one; the others stay as they are.", (
+        Arg("p", "number", None, (), 0, 1, False, (), "how likely"),
+        Arg("text", "text", None, (), 0, 0, False, (), "operations on pictures that keep size and type, in quotes: 'gaussian_blur 3 | invert'"),
+    ), ("p", "text")),
+    "random_choice": Op("image", "Applies the image operations of one of several texts, drawn for each sample.", (
+        Arg("texts", "texts", None, (), 0, 0, False, (), "operations on pictures that keep size and type, each in quotes: 'gaussian_blur 3' 'invert'"),
+        Arg("weights", "text", "", (), 0, 0, True, (), "how likely each of them is, such as 2,1; left out: all alike"),
+    ), ("texts",)),
     "image_data_generator": Op("image", "All that Keras' ImageDataGenerator does to a picture, in its order, with one sampling; gives f32.", (
         Arg("rotation", "text", "0", (), 0, 0, True, ("rotation_range",), "degrees: 20 is -20 to 20; or low,high"),
         Arg("width_shift", "text", "0", (), 0, 0, True, ("width_shift_range",), "share of the width below 1, else pixels; or a list to choose from"),
@@ -658,14 +674,14 @@ OPS: dict[str, Op] = {
     ), ("field",)),
     "mixup": Op("batch", "Blends each sample of a batch with the next one of its group, labels too.", (
         Arg("alpha", "number", "0.2", (), 0, 1000000, False, (), "of Beta(alpha, alpha), from which the own share is drawn"),
-        Arg("group", "int", "16", (), 2, 65536, True, (), "samples among which partners are taken; the batch is a multiple of it"),
+        Arg("group", "int", "0", (), 0, 65536, True, (), "samples among which partners are taken, a divisor of the batch; 0: the largest up to 16"),
         Arg("p", "number", "1", (), 0, 1, True, (), "how likely"),
         Arg("labels", "field", "label", (), 0, 0, True, (), "f32 labels that are mixed with the same shares; none: there are none"),
         FIELD,
     ), ("alpha",)),
     "cutmix": Op("batch", "Pastes a box of the next sample of the group into each sample of a batch; labels are mixed by area.", (
         Arg("alpha", "number", "1", (), 0, 1000000, False, (), "of Beta(alpha, alpha), from which the own share is drawn"),
-        Arg("group", "int", "16", (), 2, 65536, True, (), "samples among which partners are taken; the batch is a multiple of it"),
+        Arg("group", "int", "0", (), 0, 65536, True, (), "samples among which partners are taken, a divisor of the batch; 0: the largest up to 16"),
         Arg("p", "number", "1", (), 0, 1, True, (), "how likely"),
         Arg("labels", "field", "label", (), 0, 0, True, (), "f32 labels that are mixed with the same shares; none: there are none"),
         FIELD,
@@ -850,21 +866,18 @@ class Operations:
         """
 
     @_operation
-    def split(
-        self, part, *, fractions=(0.8, 0.2), by="random", stratify=False, group=None, field="label", seed=None,
+    def window(
+        self, size, *, shift=0, stride=1, targets=None, at="last",
     ):
-        """One part of the samples; the same text with another part gives the rest.
+        """Consecutive samples stacked to one, with a new first axis: windows over a time series.
 
-            ds.split(part="train")
+            ds.window(24, shift=1, targets="y", at=1)
 
-        part: which one (train, validation, test)
-        fractions: shares of train, validation and test
-        by: hash: of the path or the record, stable when files are added; order: the first are for train
-            (random, hash, order, keras_first, keras_last)
-        stratify: keep the shares in every class
-        group: a field whose equal values stay together; dir: files of one folder do
-        field: the classes of stratify
-        seed: its own seed, 0 if left out: the pipeline's seed does not count
+        size: samples in a window
+        shift: samples from one window to the next; 0: the size, so that windows do not overlap
+        stride: samples from one of a window to the next of it
+        targets: fields that are not stacked but taken from one sample, separated by commas
+        at: that sample: last, first, or a number: so many behind the last
         """
 
     @_operation
@@ -2067,14 +2080,14 @@ class Operations:
 
     @_operation
     def mixup(
-        self, alpha=0.2, *, group=16, p=1, labels="label", field="image",
+        self, alpha=0.2, *, group=0, p=1, labels="label", field="image",
     ):
         """Blends each sample of a batch with the next one of its group, labels too.
 
             ds.mixup(0.2)
 
         alpha: of Beta(alpha, alpha), from which the own share is drawn
-        group: samples among which partners are taken; the batch is a multiple of it
+        group: samples among which partners are taken, a divisor of the batch; 0: the largest up to 16
         p: how likely
         labels: f32 labels that are mixed with the same shares; none: there are none
         field: which field
@@ -2082,14 +2095,14 @@ class Operations:
 
     @_operation
     def cutmix(
-        self, alpha=1, *, group=16, p=1, labels="label", field="image",
+        self, alpha=1, *, group=0, p=1, labels="label", field="image",
     ):
         """Pastes a box of the next sample of the group into each sample of a batch; labels are mixed by area.
 
             ds.cutmix(p=0.5)
 
         alpha: of Beta(alpha, alpha), from which the own share is drawn
-        group: samples among which partners are taken; the batch is a multiple of it
+        group: samples among which partners are taken, a divisor of the batch; 0: the largest up to 16
         p: how likely
         labels: f32 labels that are mixed with the same shares; none: there are none
         field: which field

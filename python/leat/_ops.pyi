@@ -69,10 +69,9 @@ class Operations:
         self, field: str | Sequence[str] | None = None, *, target: Text | None = None, initial: Text | None = None,
         seed: int | None = None,
     ) -> Self: ...
-    def split(
-        self, part: Literal["train", "validation", "test"], *, fractions: Text | None = None,
-        by: Literal["random", "hash", "order", "keras_first", "keras_last"] | None = None, stratify: bool | None = None,
-        group: Text | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
+    def window(
+        self, size: int, *, shift: int | None = None, stride: int | None = None, targets: Text | None = None,
+        at: Text | None = None,
     ) -> Self: ...
     def parse(
         self, *features: Text, from_: str | Sequence[str] | None = None,
