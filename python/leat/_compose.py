@@ -145,5 +145,5 @@ def _rest(share: float) -> float:
 
 
 def _check_samples(dataset: Any, name: str) -> None:
-    if dataset.batched:
+    if dataset.batched and not dataset._items_are_batches:
         raise ArgumentError(f"{name}() divides samples: write it before batch()")
