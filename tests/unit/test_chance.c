@@ -194,6 +194,33 @@ static void test_inside(void **state) {
                   " | random_apply 0.5 'rot90 2'");
 }
 
+/* Inside of data sets that are combined, each part has its own. */
+static void test_parts(void **state) {
+    (void)state;
+    static const char form[] =
+        "concatenate 'synth 12 8 8 | random_apply %s random_invert' "
+        "'synth 12 8 8 seed=3 | cast f32 | random_apply %s \"random_gamma 0.5 2 | random_flip\" | cast u8'";
+    char head[400];
+    shots s[3];
+    for (int i = 0; i < 3; i++) {
+        static const char *const p[] = {"0", "1", "0.5"};
+        snprintf(head, sizeof head, form, p[i], p[i]);
+        s[i] = shoot(head, "random_apply 0.5 'random_posterize 3 p=1'", " | random_flip_up_down");
+    }
+    int applied[2] = {0};
+    for (int i = 0; i < N; i++) {
+        /* The part's own stands behind the one of the whole, which has the same number there. */
+        const int on = number_in(strstr(s[2].params[i], "applied=") + 1, "random_apply applied=");
+        applied[i / 12] += on;
+        if (s[2].t.digest[i] != s[on].t.digest[i]) fail_msg("sample %d differs: %s", i, s[2].params[i]);
+        assert_true(s[0].t.digest[i] != s[1].t.digest[i] || i < 12); /* some are not inverted */
+    }
+    assert_true(applied[0] > 1 && applied[0] < 11 && applied[1] > 1 && applied[1] < 11);
+    for (int i = 0; i < 3; i++) tape_free(&s[i].t);
+    refuse_spec(spec_of("zip image='synth 4 8 8 | random_apply 0.5 invert' mask='synth 4 8 8' | batch 2"),
+                NULL, LEAT_ERR_SYNTAX, "behind zip");
+}
+
 /* Threads, restarts and a cache with frozen draws. */
 static void test_again(void **state) {
     (void)state;
@@ -285,7 +312,8 @@ static void test_refusals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operations), cmocka_unit_test(test_plain), cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_inside),     cmocka_unit_test(test_again), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_inside),     cmocka_unit_test(test_parts), cmocka_unit_test(test_again),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, begin_files, end_files);
 }

@@ -46,6 +46,7 @@ static int check_step(const leat__step *step, const leat__use *use, const leat__
     case LEAT_STEP_CONVERT:
     case LEAT_STEP_PASS:
     case LEAT_STEP_PICTURE:
+    case LEAT_STEP_CHOOSE:
     case LEAT_STEP_ONE_HOT:
     case LEAT_STEP_RELABEL:
     case LEAT_STEP_MAP: return 0;
@@ -292,14 +293,32 @@ static int move_map(leat__planner *planner, leat__step *step, const int *slot, l
     return 0;
 }
 
+/* Choices are counted through all texts, and their steps have other numbers in the whole. */
+static int move_choice(leat__planner *planner, leat__step *step, int first_choice, int first_step,
+                       leat_error *err) {
+    if (step->choice) step->choice += first_choice;
+    if (step->kind != LEAT_STEP_CHOOSE) return 0;
+    leat__chance *choice = leat__plan_keep(planner, step->as.choice, sizeof *choice, err);
+    if (!choice) return LEAT_ERR_MEMORY;
+    choice->number += first_choice;
+    choice->end += first_step;
+    step->as.choice = choice;
+    return 0;
+}
+
 int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat__subtext *subtext,
                              const int *slot, uint64_t parts, int shift, leat_error *err) {
     leat__plan *from = &subtext->plan, *to = planner->plan;
     if (to->n_steps + from->n_steps > LEAT_STEPS_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d steps", LEAT_STEPS_MAX);
+    if (to->n_choices + from->n_choices > LEAT_CHANCES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d of random_apply and random_choice",
+                               LEAT_CHANCES_MAX);
+    const int first_step = to->n_steps;
     for (int i = 0; i < from->n_steps; i++) {
         leat__step *step = &to->step[to->n_steps++];
         *step = from->step[i];
+        LEAT_TRY(move_choice(planner, step, to->n_choices, first_step, err));
         if (from->stream && step->kind == LEAT_STEP_PARSE) LEAT_TRY(copy_features(planner, step, err));
         if (step->kind == LEAT_STEP_MAP) LEAT_TRY(move_map(planner, step, slot, err));
         step->value = slot[step->value];
@@ -308,6 +327,7 @@ int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat_
             step->as.parse.feature[k].value = slot[step->as.parse.feature[k].value];
         to->parted |= step->parts != 0;
     }
+    to->n_choices += from->n_choices;
     if (!from->stream) from->n_steps = 0;
     return 0;
 }
