@@ -9,7 +9,17 @@
 #include "format/npy.h"
 #include "leat/leat_tools.h"
 
-static char texts[3][500];
+static char texts[4][500];
+
+static void write_array(const char *name, int dtype, int ndim, const int64_t *shape, uint8_t value) {
+    char npy[LEAT_NPY_HEADER_MAX + 1000];
+    const size_t head = leat__npy_header(npy, sizeof npy, dtype, ndim, shape);
+    size_t bytes = leat_dtype_size(dtype);
+    for (int i = 0; i < ndim; i++) bytes *= (size_t)shape[i];
+    assert_true(head + bytes <= sizeof npy);
+    memset(npy + head, value, bytes);
+    write_file(in_dir("%s", name), npy, head + bytes);
+}
 
 static int begin(void **state) {
     if (begin_files(state) != 0) return -1;
@@ -26,13 +36,20 @@ static int begin(void **state) {
         texts[2], sizeof texts[2],
         "tfrecord %s | shuffle 5 | parse image:bytes label:int64 | decode_raw u8 | reshape 4 4 3 | batch 4",
         in_dir("a.gz"));
+    write_array("image.npy", LEAT_DTYPE_U8, 4, (int64_t[]){4, 8, 8, 3}, 100);
+    write_array("mask.npy", LEAT_DTYPE_U8, 4, (int64_t[]){4, 8, 8, 1}, 3);
+    write_array("box.npy", LEAT_DTYPE_U8, 3, (int64_t[]){4, 2, 4}, 5);
+    snprintf(
+        texts[3], sizeof texts[3],
+        "npy image=%s mask=%s box=%s | mask mask | boxes box format=xywh | random_flip_left_right | batch 2",
+        in_dir("image.npy"), in_dir("mask.npy"), in_dir("box.npy"));
     return 0;
 }
 
 static const leat_config pipeline = {.no_side_files = 1, .n_slots = 2};
 
-static int view(const char *text, leat_error *err) {
-    const leat_view_config config = {.n_samples = 3, .n_versions = 2, .size = 40};
+static int view(const char *text, int strip, leat_error *err) {
+    const leat_view_config config = {.n_samples = 3, .n_versions = 2, .size = 40, .strip = strip};
     leat_spec *spec = leat_spec_new(text);
     if (!spec) return leat__fail_memory(err, 0, "a spec");
     const int rc = leat_view(spec, in_dir("sheet.png"), &config, &pipeline, NULL, err);
@@ -43,19 +60,20 @@ static int view(const char *text, leat_error *err) {
 static void test_view(void **state) {
     (void)state;
     leat_error err;
-    for (size_t i = 0; i < LEAT_COUNT(texts); i++) {
+    for (size_t i = 0; i < LEAT_COUNT(texts) + 1; i++) {
+        const int strip = i == LEAT_COUNT(texts);
+        const char *text = texts[strip ? i - 1 : i];
         leat__buf want = {.kind = LEAT_MEM_TOOL}, got = {.kind = LEAT_MEM_TOOL};
-        if (view(texts[i], &err) != 0) fail_msg("%s", err.message);
+        if (view(text, strip, &err) != 0) fail_msg("%s", err.message);
         assert_int_equal(leat__file_read_all(in_dir("sheet.png"), &want, 1 << 24, &err), 0);
         const uint64_t held = memory_held();
         for (uint64_t n = 1;; n++) {
             unlink(in_dir("sheet.png"));
             leat__mem_fail_at(n);
-            const int rc = view(texts[i], &err);
+            const int rc = view(text, strip, &err);
             const uint64_t made = leat__mem_fail_at(0);
-            if (memory_held() != held) fail_msg("%s, allocation %d: bytes stay", texts[i], (int)n);
-            if (rc < 0 && strlen(err.message) < 5)
-                fail_msg("%s, allocation %d: no message", texts[i], (int)n);
+            if (memory_held() != held) fail_msg("%s, allocation %d: bytes stay", text, (int)n);
+            if (rc < 0 && strlen(err.message) < 5) fail_msg("%s, allocation %d: no message", text, (int)n);
             assert_int_equal(access(in_dir("sheet.png"), F_OK), rc == 0 ? 0 : -1);
             if (made < n) break;
         }
