@@ -3,10 +3,56 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
 
+# Methods and functions that datasets of other libraries have, and what to write instead.
+HABITS = {
+    "as_numpy_iterator": "iterate over the dataset itself, its batches are NumPy arrays",
+    "cardinality": "len(ds), or ds.length and ds.endless",
+    "apply": "call the function with the dataset",
+    "train_test_split": "ds.split('train') and ds.split('validation')",
+    "with_format": "ds.to_torch(), ds.to_tf(), ds.to_jax(), or NumPy arrays as they are",
+    "set_format": "ds.to_torch(), ds.to_tf(), ds.to_jax(), or NumPy arrays as they are",
+    "set_transform": "operations are methods: ds.resize(224, 224)",
+    "DataLoader": "ds.batch(64).to_torch()",
+    "Compose": "operations are methods, one after the other: ds.resize(224, 224).random_flip_left_right()",
+}
+# Arguments that functions of other libraries have which read folders and files.
+STEPS = {
+    "image_size": ".resize(height, width)", "target_size": ".resize(height, width)", "size": ".resize(height, width)",
+    "interpolation": ".resize(height, width, method='bilinear')",
+    "crop_to_aspect_ratio": ".resize(height, width, crop_to_aspect_ratio=True)",
+    "pad_to_aspect_ratio": ".resize(height, width, pad_to_aspect_ratio=True)",
+    "batch_size": ".batch(32)", "shuffle": ".shuffle()", "seed": ".shuffle(seed=7)",
+    "validation_split": ".split('train', fractions=(0.8, 0.2)) and .split('validation', fractions=(0.8, 0.2))",
+    "subset": ".split('train') and .split('validation')",
+    "label_mode": ".one_hot() for categories, labels='none' for none",
+    "class_mode": ".one_hot() for categories, labels='none' for none",
+    "color_mode": ".decode(channels=1) for gray pictures",
+    "transform": "the operations, .resize(224, 224).random_flip_left_right(), or .map(function)",
+    "transforms": "the operations, .resize(224, 224).random_flip_left_right(), or .map(function)",
+    "num_parallel_reads": ".interleave()",
+}
 PICTURES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def advised(function: Made) -> Made:
+    """A function that makes a dataset, which tells where arguments of other libraries went."""
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for word in kwargs:
+            if word in STEPS and word not in names:
+                raise TypeError(f"{function.__name__}() has no argument '{word}': write {STEPS[word]} behind it")
+        return function(*args, **kwargs)
+
+    code = function.__code__
+    names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    return cast(Made, call)
 
 
 def is_file_list(values: Any) -> bool:

@@ -12,6 +12,7 @@ import operator
 import os
 from collections.abc import Iterable, Mapping
 
+from ._advice import HABITS
 from ._arrays import LEAT_NAMES, NUMPY_NAMES
 from ._leat import op_elsewhere
 from ._ops import OPS, Arg, Op
@@ -27,7 +28,8 @@ UNNEEDED = {"num_parallel_calls": "leat uses all cores that the process may use:
 # The functions that make a dataset of these sources.
 SOURCES = {"folder": "leat.from_directory", "tfrecord": "leat.from_tfrecord", "arrays": "leat.from_arrays",
            "npy": "leat.from_npy", "list": "leat.from_csv", "synth": "leat.synthetic", "source": "leat.from_python",
-           "stream": "leat.from_generator"}
+           "stream": "leat.from_generator", "zip": "leat.zip", "concatenate": "leat.concatenate",
+           "sample_from": "leat.sample_from_datasets", "choose_from": "leat.choose_from_datasets"}
 SPECIAL = frozenset(" \t\r\n|='\"")
 KINDS = {"int": "a whole number", "ints": "a whole number", "number": "a number", "bool": "True or False",
          "field": "the name of a field", "dtype": "a type such as 'f32' or numpy.float32",
@@ -45,10 +47,12 @@ def near(name: str, known: Iterable[str]) -> str:
 
 def name_elsewhere(name: str) -> str:
     """": leat calls it 'random_flip_left_right'", if another library calls an operation or an argument so, else ""."""
+    if name in HABITS:
+        return f": {HABITS[name]}"
     op, argument = op_elsewhere(name)
-    if op is None:
+    call = SOURCES.get(op or "", op)
+    if op is None or call == f"leat.{name}":
         return ""
-    call = SOURCES.get(op, op)
     return f": leat has it as an argument, '{call}({argument}=...)'" if argument else f": leat calls it '{call}'"
 
 
@@ -148,6 +152,8 @@ def _shape_text(value: object) -> str | None:
 
 def _mapping_text(name: str, arg: Arg, value: Mapping[object, object]) -> str | None:
     """{"boxes": (10, 4), "ids": 7} -> "boxes:10x4,ids:7"; of label_map "ant=0,bee=1"."""
+    if arg.name == "weights":  # by rising label, as class_weights() gives them
+        return _plain_text([value[key] for key in sorted(value)])  # type: ignore[type-var]
     between = "=" if name == "label_map" else ":"
     make = _shape_text if (name, arg.name) in SHAPES else _plain_text
     parts = [(_plain_text(key), make(part)) for key, part in value.items()]
@@ -163,8 +169,8 @@ def value_text(name: str, arg: Arg, value: object) -> str | None:
             return str(value).lower()
         return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else None
     if arg.type in ("int", "ints"):
-        if isinstance(value, str) and value[:1].isdigit():  # "4k", "16MiB"
-            return value
+        if isinstance(value, str):  # "4k", "16MiB"
+            return value if value.rstrip("kMKiGB").removeprefix("-").isdigit() else None
         try:
             return None if isinstance(value, bool) else str(operator.index(value))  # type: ignore[arg-type]
         except TypeError:
@@ -236,6 +242,9 @@ def _leads(op: Op, args: tuple[object, ...], given: Mapping[str, object]) -> boo
 def _unknown(name: str, word: str, known: Iterable[str]) -> TypeError:
     if word in UNNEEDED:
         return TypeError(f"{name}() has no argument '{word}': {UNNEEDED[word]}")
+    op, argument = op_elsewhere(word)
+    if op is not None and argument is None:  # ImageDataGenerator(zca_whitening=...)
+        return TypeError(f"{name}() has no argument '{word}': it is an operation of its own, '{SOURCES.get(op, op)}'")
     listed = ", ".join(known) or "none"
     return TypeError(f"{name}() has no argument '{word}'{near(word, known) or ': it takes ' + listed}")
 

@@ -688,7 +688,7 @@ OPS: dict[str, Op] = {
     ), ("alpha",)),
     "batch": Op("batch", "Puts consecutive samples together.", (
         Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
-        Arg("drop_remainder", "bool", "false", (), 0, 0, False, (), "leave out a last batch that is not full"),
+        Arg("drop_remainder", "bool", "false", (), 0, 0, False, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
     ), ("size", "drop_remainder")),
     "padded_batch": Op("batch", "A batch of fields that differ in size, filled up to the largest of the batch or to a given size.", (
@@ -696,14 +696,14 @@ OPS: dict[str, Op] = {
         Arg("shapes", "texts", "", (), 0, 0, False, ("padded_shapes",), "fields of one size in all batches: image=640x640x3; * is the largest of the batch"),
         Arg("padding", "text", "0", (), 0, 0, True, ("padding_values",), "what fills up: a number, or such as image:255,ids:-1"),
         Arg("max", "text", "", (), 0, 0, True, (), "the largest size there can be, where neither text nor index tells it: 2000x2000x3, or image:2000x2000x3"),
-        Arg("drop_remainder", "bool", "false", (), 0, 0, True, (), "leave out a last batch that is not full"),
+        Arg("drop_remainder", "bool", "false", (), 0, 0, True, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
     ), ("size", "shapes")),
     "unbatch": Op("batch", "Takes batches apart into samples.", (
     ), ()),
     "rebatch": Op("batch", "The samples of batches in batches of another size.", (
         Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
-        Arg("drop_remainder", "bool", "false", (), 0, 0, False, (), "leave out a last batch that is not full"),
+        Arg("drop_remainder", "bool", "false", (), 0, 0, False, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
     ), ("size", "drop_remainder")),
     "bucket_by_aspect_ratio": Op("order", "Batches of pictures of like shape: buckets by width over height, batches as they become full.", (
@@ -2117,7 +2117,7 @@ class Operations:
             ds.batch(128, drop_remainder=True)
 
         size: samples in a batch, of one rank (also called batch_size)
-        drop_remainder: leave out a last batch that is not full
+        drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
         """
 
@@ -2135,7 +2135,7 @@ class Operations:
         padding: what fills up: a number, or such as image:255,ids:-1 (also called padding_values)
         max: the largest size there can be, where neither text nor index tells it: 2000x2000x3, or
             image:2000x2000x3
-        drop_remainder: leave out a last batch that is not full
+        drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
         """
 
@@ -2157,7 +2157,7 @@ class Operations:
             ds.rebatch(10)
 
         size: samples in a batch, of one rank (also called batch_size)
-        drop_remainder: leave out a last batch that is not full
+        drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
         """
 

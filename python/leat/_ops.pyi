@@ -523,20 +523,24 @@ class Operations:
     @overload
     def batch(
         self, size: int, drop_remainder: bool | None = None, *, pad_remainder: bool | None = None,
+        drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def batch(
         self, *, batch_size: int, drop_remainder: bool | None = None, pad_remainder: bool | None = None,
+        drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def padded_batch(
         self, size: int, *shapes: Text, padding: Text | None = None, max: Text | None = None,
         drop_remainder: bool | None = None, pad_remainder: bool | None = None, padding_values: Text | None = None,
+        drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def padded_batch(
         self, *shapes: Text, batch_size: int, padding: Text | None = None, max: Text | None = None,
         drop_remainder: bool | None = None, pad_remainder: bool | None = None, padding_values: Text | None = None,
+        drop_last: bool | None = None,
     ) -> Self: ...
     def unbatch(
         self,
@@ -544,10 +548,12 @@ class Operations:
     @overload
     def rebatch(
         self, size: int, drop_remainder: bool | None = None, *, pad_remainder: bool | None = None,
+        drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def rebatch(
         self, *, batch_size: int, drop_remainder: bool | None = None, pad_remainder: bool | None = None,
+        drop_last: bool | None = None,
     ) -> Self: ...
     def bucket_by_aspect_ratio(
         self, edges: Text, *, sizes: Text | None = None, field: str | Sequence[str] | None = None,

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ._advice import refuse_file_list
+from ._advice import advised, refuse_file_list
 from ._arrays import from_user
-from ._bind import bind, name_elsewhere, near, quote, split_text
+from ._bind import _dtype_text, bind, name_elsewhere, near, quote, split_text
 from ._dataset import Dataset, Origin
 from ._ops import OPS
 
@@ -21,6 +21,14 @@ def _paths(files: Path | Iterable[Path], where: str) -> list[str]:
     if not many or not all(isinstance(file, (str, os.PathLike)) for file in many):
         raise TypeError(f"{where} needs a path, a pattern, or a list of them, not {files!r:.60}")
     return [os.fspath(file) for file in many]
+
+
+def _feature(kind: object) -> str:
+    """"float", also of tf.float32 and numpy.float32."""
+    text = _dtype_text(kind)
+    if text is None:
+        raise TypeError(f"from_tfrecord(): a feature is a text such as 'bytes', 'int64' or 'float[8]', not {kind!r:.60}")
+    return {"float32": "float", "string": "bytes"}.get(text, text)
 
 
 def from_text(text: str) -> Dataset:
@@ -42,6 +50,7 @@ def from_text(text: str) -> Dataset:
     return Dataset(tuple(operations), Origin())
 
 
+@advised
 def from_directory(path: Path, *, labels: str | None = None, follow_links: bool | None = None,
                    decode: bool = True) -> Dataset:
     """Pictures in a directory tree; the label is the number of the top-level sub-directory in sorted order.
@@ -56,6 +65,7 @@ def from_directory(path: Path, *, labels: str | None = None, follow_links: bool 
     return Dataset((operation,), Origin(decode=decode, path=os.fspath(path)))
 
 
+@advised
 def from_csv(file: Path, *, path: str | int | None = None, label: str | int | Sequence[str] | None = None,
              weight: str | int | None = None, root: Path | None = None, header: bool | None = None,
              separator: str | None = None, check: bool | None = None, decode: bool = True) -> Dataset:
@@ -70,7 +80,8 @@ def from_csv(file: Path, *, path: str | int | None = None, label: str | int | Se
     return Dataset((operation,), Origin(decode=decode, path=os.fspath(file)))
 
 
-def from_tfrecord(files: Path | Iterable[Path], features: Mapping[str, str] | Iterable[str] | None = None, *,
+@advised
+def from_tfrecord(files: Path | Iterable[Path], features: Mapping[str, Any] | Iterable[str] | None = None, *,
                   max_bytes: int | None = None) -> Dataset:
     """Records of TFRecord files (names, patterns, lists of them), parsed as tf.train.Example if features are given.
 
@@ -84,7 +95,7 @@ def from_tfrecord(files: Path | Iterable[Path], features: Mapping[str, str] | It
     if features is None:
         return dataset
     if isinstance(features, Mapping):
-        return dataset.parse(*[f"{name}:{kind}" for name, kind in features.items()])
+        return dataset.parse(*[f"{name}:{_feature(kind)}" for name, kind in features.items()])
     return dataset.parse(*([features] if isinstance(features, str) else features))
 
 

@@ -306,6 +306,7 @@ static int plan_prefetch(leat__planner *planner, const leat__use *use, leat_erro
 
 #define REMAINDER_ARGS(by_name)                                                             \
     {.name = "drop_remainder",                                                              \
+     .also = "drop_last",                                                                   \
      .kind = LEAT_ARG_BOOL,                                                                 \
      .fallback = "false",                                                                   \
      .named = (by_name),                                                                    \

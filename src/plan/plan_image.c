@@ -89,9 +89,11 @@ int leat__plan_find_picture(leat__planner *planner, const leat__use *use, unsign
                        (info->dtype == LEAT_DTYPE_F32 && types & LEAT_PICTURES_F32);
     if (taken) return 0;
     if (types == LEAT_PICTURES_U8)
-        return leat__plan_fail(use, err, LEAT_ERR_TYPE,
-                               "works on u8 pictures, field %s holds %s: write it before cast and normalize",
-                               info->name, leat_dtype_name(info->dtype));
+        return leat__plan_fail(
+            use, err, LEAT_ERR_TYPE,
+            "works on u8 pictures, field %s holds %s: write it before cast, normalize and resize; "
+            "resize flavour=pil keeps u8",
+            info->name, leat_dtype_name(info->dtype));
     if (info->dtype == LEAT_DTYPE_F16 || info->dtype == LEAT_DTYPE_BF16)
         return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s is %s already: write the cast to it last",
                                info->name, leat_dtype_name(info->dtype));
@@ -173,8 +175,9 @@ int leat__plan_read_method(const leat__planner *planner, const leat__use *use, i
     if (pil && info->dtype != LEAT_DTYPE_U8)
         return leat__plan_fail(
             use, err, LEAT_ERR_TYPE,
-            "flavour=pil works on u8, field %s holds %s: write it before cast and normalize", info->name,
-            leat_dtype_name(info->dtype));
+            "flavour=pil works on u8, field %s holds %s: write it before cast, normalize and resize; "
+            "resize flavour=pil keeps u8",
+            info->name, leat_dtype_name(info->dtype));
     return 0;
 }
 

@@ -235,6 +235,12 @@ static int place_named(lexer *lex, leat__use *use, const token *t) {
         if (arg->was && strcmp(arg->was, t->key) == 0)
             return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s: the argument '%s' is called '%s' now",
                            op->name, t->key, arg->name);
+    const leat__arg *arg;
+    const leat__op *own = leat__op_elsewhere(t->key, &arg);
+    if (own && !arg) /* image_data_generator zca_whitening=true */
+        return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column,
+                       "%s has no argument '%s': it is an operation of its own, '%s'", op->name, t->key,
+                       own->name);
     const char *near = leat__nearest(t->key, arg_name, op);
     if (near)
         return fail_at(lex->err, LEAT_ERR_SYNTAX, t->column, "%s has no argument '%s'; did you mean '%s'?",

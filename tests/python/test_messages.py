@@ -31,6 +31,32 @@ def test_what_is_no_array(given, error, words):
         leat.from_arrays(given)
 
 
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: leat.from_directory("x", image_size=(8, 8)), TypeError, r"no argument 'image_size': write .resize\(height"),
+    (lambda: leat.from_directory("x", batch_size=8), TypeError, r"write .batch\(32\) behind it"),
+    (lambda: leat.from_directory("x", validation_split=0.2), TypeError, r"write .split\('train'"),
+    (lambda: leat.from_tfrecord("x", {"a": 3}), TypeError, "a feature is a text such as"),
+    (lambda: leat.synthetic().image_data_generator(featurewise_center=True), TypeError, "of its own, 'featurewise'"),
+    (lambda: leat.synthetic().image_data_generator(preprocessing_function=abs), TypeError, "of its own, 'map'"),
+    (lambda: leat.synthetic().resize("224x224"), TypeError, "a whole number, not str '224x224'"),
+    (lambda: leat.synthetic().as_numpy_iterator(), AttributeError, "iterate over the dataset itself"),
+    (lambda: leat.synthetic().train_test_split(), AttributeError, "split"),
+    (lambda: leat.DataLoader, AttributeError, "to_torch"),
+    (lambda: leat.synthetic(9, 8, 8).resize(4, 4).color_jitter(0.1).batch(2).length, leat.DTypeError,
+     "before cast, normalize and resize; resize flavour=pil keeps u8"),
+])
+def test_habits_of_other_libraries(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_arguments_of_other_libraries_that_are_taken():
+    ds = leat.synthetic(20, 4, 4, classes=2)
+    assert ds.batch(6, drop_last=True).length == 3
+    assert ds.balance(weights={1: 3, 0: 1}).operations[-1] == "balance weights=1,3"
+    assert leat.from_tfrecord("x", {"a": "string", "b": numpy.float32}).operations[-1] == "parse a:bytes b:float"
+
+
 def test_names_of_files_may_be_a_field_beside_the_pictures():
     batch = next(iter(leat.from_arrays({"image": PICTURES[:2], "name": ["a.jpg", "b.jpg"]}).batch(2)))
     assert batch["name"].tolist() == [b"a.jpg", b"b.jpg"]

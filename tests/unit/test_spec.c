@@ -109,6 +109,7 @@ static void test_mistakes(void **state) {
     refuse("synth | cast pixels", LEAT_ERR_SYNTAX, 9, "needs dtype");
     refuse("synth | RandomHorizontalFlip", LEAT_ERR_SYNTAX, 9, "leat calls it 'random_flip_left_right'");
     refuse("synth | rotation_range 3", LEAT_ERR_SYNTAX, 9, "'image_data_generator rotation=...'");
+    refuse("synth | image_data_generator zca_whitening=true", LEAT_ERR_SYNTAX, 30, "of its own, 'zca'");
     refuse("synth | batch 3 batch_size=4", LEAT_ERR_SYNTAX, 17, "size is given twice");
     refuse("tfrecord", LEAT_ERR_SYNTAX, 1, "needs files");
     refuse("synth | batch 2 true 'a\nb\x1b'", LEAT_ERR_SYNTAX, 22,
