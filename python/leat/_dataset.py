@@ -272,7 +272,10 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
             return self._quiet()
 
     def close(self) -> None:
-        """Stops the threads that are kept for the next iteration. The dataset can be used again."""
+        """Stops the threads that are kept for the next iteration. The dataset can be used again.
+
+            ds.close()
+        """
         with self._runs.lock:
             feeds, self._runs.idle, self._runs.plan = (self._runs.idle, self._runs.plan), None, None
         for feed in feeds:
@@ -300,7 +303,11 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         return Iterator(self)
 
     def batches(self) -> Iterator[Batch]:
-        """As iterating, but each batch is a leat.Batch, which knows its epoch, step and samples."""
+        """As iterating, but each batch is a leat.Batch, which knows its epoch, step and samples.
+
+            for batch in ds.batches():
+                batch["image"], batch.epoch, batch.step, batch.samples
+        """
         return Iterator(self, raw=True)
 
     def __bool__(self) -> bool:
@@ -378,7 +385,10 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         return self._plan().pipeline.classes()
 
     def name(self, sample: int) -> str:
-        """Where a sample comes from, by its number (Batch.samples): "cats/1.jpg"."""
+        """Where a sample comes from, by its number (Batch.samples).
+
+            ds.name(3)      # "cats/1.jpg"
+        """
         return self._plan().pipeline.name(sample)
 
     # ------------------------------------------------------------------------------------------- state
@@ -406,7 +416,12 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         return feed.state_at(Cursor(first, step * feed.batch_size, step))
 
     def restore(self, state: str) -> None:
-        """The next iteration goes on where state() was taken; refuses the state of another pipeline or other data."""
+        """The next iteration goes on where state() was taken; refuses the state of another pipeline or other data.
+
+            ds.restore(open("state.txt").read())
+
+        state: what state() gave
+        """
         if not isinstance(state, str):
             raise TypeError(f"restore(): the state is a text, not {type(state).__name__}")
         found = CURSOR.search(state)
@@ -429,12 +444,18 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
     def stats(self) -> dict[str, Any]:
         """What the pipeline has done so far: samples, batches, copies, slots, wait_s, stages, ...
 
+            ds.stats()["wait_s"]      # how long the loop has waited for batches
+
         copies counts batches that were copied because nearly all memory for batches was kept by the program.
         """
         return self._plan().pipeline.stats()
 
     def bad_samples(self) -> list[tuple[int, int, str, str, str]]:
-        """(sample, epoch, stage, code, message) of samples that were skipped or replaced: options(on_error=...)."""
+        """(sample, epoch, stage, code, message) of samples that were skipped or replaced: options(on_error=...).
+
+            for sample, epoch, stage, code, message in ds.bad_samples():
+                print(ds.name(sample), message)
+        """
         return self._plan().pipeline.bad()
 
     # -------------------------------------------------------------------------------------- looking at it

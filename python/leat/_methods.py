@@ -20,6 +20,29 @@ CONFIG = {"threads": int, "slots": int, "synchronous": bool, "memory": int, "cac
           "progress": object}
 
 
+def declared_configure(  # type: ignore[no-untyped-def]  # what help() shows, as for the operations of _ops.py
+    self, *, threads=0, slots=0, memory=0, rank=0, world_size=1, local_world_size=0, params=False, synchronous=False,
+    cache_dir=None, no_side_files=False, progress=None,
+):
+    """How to run, which changes no batch.
+
+        ds.configure(threads=4, memory=2 << 30)
+        ds.configure(rank=0, world_size=8)      # this process's part of every batch
+        ds.configure(params=True)               # batches tell what was drawn
+
+    threads: workers; 0: a fair share of the cores
+    slots: batches that may be ready at once; 0: as many as help
+    memory: bytes for all that the pipeline holds; 0: a quarter of what is available
+    rank, world_size: which process this is, of how many that train together
+    local_world_size: how many of them are on this machine
+    params: batches tell what was drawn for each sample
+    synchronous: no threads, everything happens in the loop itself; for debugging
+    cache_dir: where indexes and positions are kept
+    no_side_files: keep none
+    progress: a function (what, done, total) that is called while a pipeline is opened, instead of a bar
+    """
+
+
 class Methods(Operations):
     """A part of Dataset, which has what stands here without code."""
 
@@ -135,13 +158,22 @@ class Methods(Operations):
         made: Self = concatenate(self, *others)  # type: ignore[arg-type, assignment]
         return made
 
-    def configure(self, **config: Any) -> Self:
-        """How to run, which changes no batch: threads, slots, memory (bytes), cache_dir, rank, world_size, params, ...
+    if TYPE_CHECKING:
 
-            ds.configure(threads=4, memory=2 << 30)
-            ds.configure(rank=0, world_size=8)      # this process's part of every batch
-            ds.configure(params=True)               # batches tell what was drawn
-        """
+        def configure(self, *, threads: int = ..., slots: int = ..., memory: int = ..., rank: int = ...,
+                      world_size: int = ..., local_world_size: int = ..., params: bool = ..., synchronous: bool = ...,
+                      cache_dir: str | os.PathLike[str] = ..., no_side_files: bool = ...,
+                      progress: Callable[[str, int, int], object] = ...) -> Self: ...
+
+    else:
+
+        def configure(self, **config: Any) -> Self:
+            return self._configure(config)
+
+        configure.__wrapped__ = declared_configure
+        configure.__doc__ = declared_configure.__doc__
+
+    def _configure(self, config: Mapping[str, Any]) -> Self:
         for name, value in config.items():
             if name not in CONFIG:
                 raise TypeError(f"configure() has no argument '{name}'{near(name, CONFIG)}")

@@ -87,13 +87,21 @@ class Outlets:
 
             found = ds.statistics()
             found.mean, found.std, found.class_counts, found.height, found.width
+
+        field: the field whose values count
+        max_samples: look at so many only, of a dataset without end
         """
         from ._statistics import measure
 
         return measure(self._whole, field, max_samples)
 
     def class_weights(self, field: str = "label") -> dict[int, float]:
-        """A weight for each class, so that all weigh the same: n / (classes * count). For Keras's class_weight."""
+        """A weight for each class, so that all weigh the same: n / (classes * count). Only labels are read.
+
+            model.fit(ds, class_weight=ds.class_weights())
+
+        field: the field of the labels
+        """
         from ._statistics import class_weights
 
         return class_weights(self._whole, field)

@@ -117,6 +117,8 @@ def synthetic(n: int = 1000, height: int = 64, width: int = 64, channels: int = 
     """Pictures made up on the spot, with labels, the same everywhere: for tests and measurements.
 
         leat.synthetic(100, 32, 32).batch(10)
+
+    n: how many; height, width, channels: of a picture; classes: how many labels; seed: another one gives other pictures
     """
     given = {"classes": classes, "seed": seed}
     return Dataset((bind("synth", (n, height, width, channels), given),), Origin())

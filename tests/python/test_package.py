@@ -159,6 +159,9 @@ def test_signatures_and_docstrings():
         "(self, height, width=None, *, method='bilinear', flavour='tf', antialias=False")
     assert str(inspect.signature(leat.synthetic().batch)) == "(size, drop_remainder=False, *, pad_remainder=False)"
     assert str(inspect.signature(leat.Dataset.reshape)) == "(self, *shape, field='image')"
+    assert str(inspect.signature(leat.Dataset.configure)).startswith("(self, *, threads=0, slots=0, memory=0")
+    for name, method in inspect.getmembers(leat.Dataset, inspect.isfunction):
+        assert name.startswith("_") or "    " in method.__doc__, f"{name}: no example"
     ds = leat.synthetic(10, 8, 8)
     for name, op in OPS.items():
         method = getattr(leat.Dataset, name, None)
