@@ -21,10 +21,9 @@ class Combination:
     """The parts of a dataset, and what its first operation calls them."""
 
     def __init__(self, name: str, parts: Sequence[Dataset], given: Sequence[str] = (), more: str = "") -> None:
-        self.name, self.parts, self.given, self.more = name, tuple(parts), tuple(given), more
-        self._keys: tuple[str, ...] | None = tuple(given) or None
-        if name != "zip":
-            self._keys = ("",) * len(parts)
+        self.name, self.parts, self.more = name, tuple(parts), more
+        self._keys: tuple[str, ...] | None = tuple(given) or (None if name == "zip" else ("",) * len(parts))
+        self._layout: Any = None
 
     # ------------------------------------------------------------------------------------------- names
 
@@ -39,22 +38,21 @@ class Combination:
         fields = [_field_names(part) for part in self.parts]
         every = [name for names in fields for name in names]
         twice = sorted({name for name in every if every.count(name) > 1})
-        if not twice:
-            return ("",) * len(fields)
-        if all(len(names) == 1 for names in fields):
-            return NAMES[:len(fields)] if len(fields) <= len(NAMES) else tuple(f"x{i}" for i in range(len(fields)))
-        raise ArgumentError(f"zip(): several datasets have a field '{twice[0]}': name the datasets, as in "
-                            "zip(image=a, mask=b), or choose fields with select()")
+        single = len(every) == len(fields)
+        if twice and not single:
+            raise ArgumentError(f"zip(): several datasets have a field '{twice[0]}': name the datasets, as in "
+                                "zip(image=a, mask=b), or choose fields with select()")
+        if twice:
+            every = list(NAMES[:len(every)]) if len(every) <= len(NAMES) else [f"x{i}" for i in range(len(every))]
+        self._layout = tuple(every) if single else None
+        return tuple(every) if twice else ("",) * len(fields)
 
     def layout(self) -> Any:
-        """Of a zip of unnamed datasets with one field each: a tuple, as tf.data makes it."""
-        if self.name != "zip" or self.given:
-            first = self.parts[0]._origin.layout if self.name != "zip" else None
-            return first() if first else None
-        if any(key == "" for key in self.keys):
-            fields = [_field_names(part) for part in self.parts]
-            return tuple(names[0] for names in fields) if all(len(names) == 1 for names in fields) else None
-        return self.keys
+        """The form of an item: that of the first part; of a zip of unnamed datasets with one field each a tuple."""
+        if self.name == "zip":
+            return self._layout if self.keys else None
+        first = self.parts[0]._origin.layout
+        return first() if first else None
 
     # -------------------------------------------------------------------------------------------- text
 
@@ -63,11 +61,13 @@ class Combination:
         found = [part._undecoded() for part in self.parts]
         if self.name != "zip":
             return found[0] if all(fields == found[0] for fields in found) else ()
-        return tuple(key or "image" for key, fields in pairs(self.keys, found) if fields == ("image",))
+        return tuple(key or "image" for key, part in pairs(self.keys, self.parts) if not self._decodes_itself(key, part))
 
-    def _decodes_itself(self, part: Dataset) -> bool:
-        """Whether a part decodes its pictures, not the whole."""
-        return part._undecoded() != ("image",) if self.name == "zip" else not self.undecoded()
+    def _decodes_itself(self, key: str, part: Dataset) -> bool:
+        """Whether a part decodes its pictures, not the whole. zip gives a field of the part's that has the name key."""
+        if self.name == "zip":
+            return part._undecoded() != ("image",) or key in NAMES[1:]
+        return not self.undecoded()
 
     def _words(self, texts: Iterable[str]) -> str:
         words = [f"{key}={text}" if key else text for key, text in pairs(self.keys, texts)]
@@ -75,18 +75,17 @@ class Combination:
 
     def spelled(self) -> str:
         """The operation with its parts as texts in quotes."""
-        return self._words(quote(" | ".join(part._listed(self._decodes_itself(part)))) for part in self.parts)
+        return self._words(quote(" | ".join(part._listed(self._decodes_itself(key, part))))
+                           for key, part in pairs(self.keys, self.parts))
 
     def named(self) -> str:
-        """The operation with the names that parts() has."""
-        return self._words(f"@{name}" for name, *_ in self._names())
-
-    def _names(self) -> list[tuple[str, Dataset]]:
-        return [(key or f"part{i + 1}", part) for i, (key, part) in enumerate(pairs(self.keys, self.parts))]
+        """The operation with the names that described() has."""
+        return self._words(f"@{key or f'part{number}'}" for number, key in enumerate(self.keys, 1))
 
     def described(self) -> list[tuple[str, str, Any, Any, Any, Any]]:
         """What Pipeline takes as parts."""
-        return [(name, *part._described(self._decodes_itself(part))) for name, part in self._names()]
+        return [(key or f"part{number}", *part._described(self._decodes_itself(key, part)))
+                for number, (key, part) in enumerate(pairs(self.keys, self.parts), 1)]
 
 
 def _field_names(part: Dataset) -> list[str]:

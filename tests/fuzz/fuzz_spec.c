@@ -93,6 +93,22 @@ static uint64_t run(const leat_spec *spec, int *rc) {
     return digest;
 }
 
+/* Parts that a text may name: memory of the program, and pictures that are worked on and drawn for inside. */
+static void add_parts(leat_spec *spec) {
+    static uint8_t pixels[5][4][4][3] = {{{{1, 2, 3}, {40, 50, 60}}}, {{{200}}}};
+    static int64_t labels[5] = {3, 1, 4, 1, 5};
+    const leat_tensor arrays[] = {
+        {.name = "image", .data = pixels, .dtype = LEAT_DTYPE_U8, .ndim = 4, .shape = {5, 4, 4, 3}},
+        {.name = "label", .data = labels, .dtype = LEAT_DTYPE_I64, .ndim = 1, .shape = {5}}};
+    leat_spec *a = leat_spec_new(NULL),
+              *b = leat_spec_new("synth 4 5 6 | random_flip_left_right | resize 4 4 | cast u8");
+    require(a && b && leat_spec_arrays(a, arrays, 2) == 0 && leat_spec_error(b, NULL) == 0);
+    leat_spec_part(spec, "a", a);
+    leat_spec_part(spec, "b", b);
+    leat_spec_free(&a);
+    leat_spec_free(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = malloc(size + 32);
     require(text);
@@ -101,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     leat_spec *spec = leat_spec_new(text);
     require(spec);
     leat_error err;
+    if (strchr(text, '@')) add_parts(spec);
     if (leat_spec_error(spec, &err) < 0) {
         require(err.message[0] && !strchr(err.message, '\n') && err.column <= (int)size + 1);
     } else {

@@ -95,6 +95,9 @@ def test_zip_by_names(pictures):
     # Decoding that is asked for is not done twice; what select() leaves out is not decoded.
     assert ds.decode(field="mask", channels=1).text.count("decode") == 2
     assert "mask" not in ds.select("image", "label").operations[-1]
+    # A part that has a field of the name gives that one.
+    small = images.resize(8, 8)
+    same(next(iter(leat.zip(x=small.select("image"), label=images)))["label"], next(iter(small))[1])
     # image and label are a tuple, as everywhere.
     x, y = next(iter(leat.zip(image=leat.from_arrays(X), label=leat.from_arrays(Y))))
     same((x, y), (X[0], Y[0]))

@@ -76,6 +76,19 @@ static void add_stream(leat_spec *spec) {
                                .n_shards = 3, .begin = begin_shard, .next = next_record, .end = free});
 }
 
+static void add_parts(leat_spec *spec) {
+    const leat_tensor array = {
+        .name = "image", .data = table, .dtype = LEAT_DTYPE_F32, .ndim = 4, .shape = {3, 4, 4, 3}};
+    leat_spec *part[3] = {leat_spec_new(NULL), leat_spec_new(NULL), leat_spec_new(NULL)};
+    if (part[0]) leat_spec_arrays(part[0], &array, 1);
+    if (part[1]) add_callbacks(part[1]), leat_spec_add(part[1], "select image | resize 4 4");
+    if (part[2]) add_stream(part[2]), leat_spec_add(part[2], "decode_raw record f32 | reshape record 3");
+    for (int i = 0; i < 3; i++) {
+        leat_spec_part(spec, &"a\0b\0s"[2 * i], part[i]);
+        leat_spec_free(&part[i]);
+    }
+}
+
 static int attempt(const scene *s, const leat_config *config, tape *out, leat_error *err) {
     *out = (tape){0};
     const bool callbacks = strcmp(s->name, "source") == 0;
@@ -87,6 +100,7 @@ static int attempt(const scene *s, const leat_config *config, tape *out, leat_er
     if (s->arrays) leat_spec_arrays(spec, &array, 1), leat_spec_add(spec, s->text);
     if (callbacks) add_callbacks(spec), leat_spec_add(spec, s->text);
     if (stream) add_stream(spec), leat_spec_add(spec, s->text);
+    if (strncmp(s->name, "parts", 5) == 0) add_parts(spec);
     char text[3000], state[1024];
     leat_spec_text(spec, text, sizeof text);
     leat_pipeline *pipeline = NULL;
@@ -164,6 +178,11 @@ static scene scenes[] = {
     {"source", "shuffle | random_flip_left_right | batch 7", false},
     {"program's stream", "interleave 2 | shuffle 20 | decode_raw record f32 | reshape record 3 | batch 7",
      false},
+    {"parts",
+     "concatenate @a \"choose_from @b 'synth 50 4 4 | select image | random_flip_left_right | cast f32' "
+     "pattern=0,1\" | shuffle | batch 7",
+     false},
+    {"parts with a stream", "zip a=@s b=@b stop=shortest | batch 7", false},
     {"chosen", "synth 50 6 6 | filter label!=3 | split train stratify=true | oversample | shuffle | batch 7",
      false},
     {"balanced", "synth 50 6 6 | label_map 0=1,1=2 default=0 | balance weights=1,2,3 | enumerate | batch 7",
