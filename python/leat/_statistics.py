@@ -74,8 +74,9 @@ def measure(dataset: Dataset, field: str, max_samples: int | None) -> Statistics
     batched = _in_batches(dataset, found)
     total = batched.samples
     if max_samples is None and (batched.length is None and total is None):
-        path_is_stream = dataset._origin.path and not any(op.startswith("repeat") for op in dataset.operations)
-        if not path_is_stream:
+        repeats = any(operation.startswith("repeat") for operation in dataset._operations)
+        is_stream = (dataset._origin.path or dataset._origin.combination) and not repeats and not dataset.endless
+        if not is_stream:
             raise ArgumentError("statistics(): the dataset is without end: statistics(max_samples=10000)")
     samples, n = 0, 0
     sums: list[list[float]] = []

@@ -198,6 +198,22 @@ def test_questions(pictures, tmp_path):
     assert leat.concatenate(arrays(), arrays()).statistics().mean == pytest.approx(arrays().statistics().mean)
 
 
+def test_compressed_records(tmp_path):
+    for name, first in (("a", 0), ("b", 50)):
+        with leat.TFRecordWriter(str(tmp_path / f"{name}.gz"), compression="GZIP") as writer:
+            for i in range(first, first + 20):
+                writer.write(leat.example({"row": numpy.full(3, i, "f4")}))
+    a, b = (leat.from_tfrecord(tmp_path / f"{name}.gz", {"row": "float[3]"}) for name in "ab")
+    both = leat.concatenate(a.shuffle(8, seed=1), b, leat.from_arrays({"row": numpy.zeros((2, 3), "f4")}))
+    rows = [int(row[0]) for row in both]
+    assert sorted(rows[:20]) == list(range(20)) and rows[20:] == [*range(50, 70), 0, 0]
+    mixed = leat.choose_from_datasets([a, leat.from_arrays({"row": -numpy.ones((9, 3), "f4")})], pattern=[0, 1])
+    assert [int(row[0]) for row in mixed][:6] == [0, -1, 1, -1, 2, -1]
+    assert both.statistics("row").samples == 42
+    with pytest.raises(leat.ArgumentError, match="without end"):
+        leat.concatenate(a, b.repeat()).statistics("row")
+
+
 def test_layouts():
     ds = arrays().as_dict()
     assert isinstance(next(iter(ds.concatenate(arrays()))), dict)
