@@ -152,7 +152,8 @@ typedef int (*leat_progress_fn)(void *user, const char *what, uint64_t done, uin
  * shall go on. Non-zero: that call returns LEAT_ERR_CANCELLED; nothing is lost, and the next call goes on. It must not
  * call into the pipeline. */
 typedef int (*leat_waiting_fn)(void *user);
-/* Memory for slots from the caller, e.g. pinned; alignment is 4096. Called only in open and in next. */
+/* Memory for slots from the caller, e.g. pinned; alignment is 4096. Called only in open and in next. With it batches of one
+ * have one size too, see leat_batch. */
 typedef void *(*leat_slot_alloc_fn)(void *user, size_t bytes, size_t alignment);
 typedef void (*leat_slot_free_fn)(void *user, void *memory, size_t bytes);
 
@@ -194,6 +195,9 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
     uint64_t reserved[2];          /* must be 0 in what a caller gives                                  */
 } leat_tensor;
 
+/* All samples of a batch have one shape. When the batch size is 1 (no `batch`, or `batch 1`) there is nothing to stack: a
+ * picture or another field whose size the text does not fix has the shape of that very sample, so look at tensor[i].shape of
+ * each batch. leat_pipeline_fields says -1 for such axes. */
 typedef struct leat_batch { /* a lease on a slot                                                 */
     int n;                  /* samples in it                                                     */
     int n_valid; /* the first so many are real: n, unless a batch was filled up with repeated ones */
@@ -404,7 +408,7 @@ LEAT_API int64_t leat_pipeline_length(const leat_pipeline *pipeline);
 LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *pipeline);
 /* Epochs in one run through the text: 1, more if `repeat` stands after `batch`, -1 if that is without end. Any thread. */
 LEAT_API int leat_pipeline_repeats(const leat_pipeline *pipeline);
-/* Number of fields; fields[i] as long as i < cap. Any thread. */
+/* Number of fields; fields[i] as long as i < cap. Axes that differ from batch to batch are -1. Any thread. */
 LEAT_API int leat_pipeline_fields(const leat_pipeline *pipeline, leat_field *fields, int cap);
 /* Names of the classes (folder sources): the i-th, or NULL past the end or when there are none. Lives as
  * long as the pipeline. */

@@ -30,6 +30,7 @@ typedef struct block_head {
     size_t bytes;
     leat__mem_kind kind;
     leat__account *account; /* NULL = none */
+    size_t mapped;          /* of pages: bytes that are given back, not all of which may be counted */
 } LEAT_ALIGNED(LEAT_CACHE_LINE) block_head;
 
 struct leat__account {
@@ -134,15 +135,30 @@ static size_t page_bytes(size_t bytes) {
     return PAGE + LEAT_ALIGN_UP(bytes + LEAT_MEM_PAD, (size_t)PAGE);
 }
 
-void *leat__alloc_pages(size_t bytes) {
+void *leat__reserve_pages(size_t bytes, size_t used) {
     leat__lock_check_work();
     if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
     uint8_t *pages =
         mmap(NULL, page_bytes(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) return NULL;
     madvise(pages, page_bytes(bytes), MADV_HUGEPAGE);
-    count((block_head *)(void *)pages, LEAT_MEM_SLOT, bytes);
+    block_head *head = (block_head *)(void *)pages;
+    count(head, LEAT_MEM_SLOT, used);
+    head->mapped = bytes;
     return pages + PAGE;
+}
+
+void *leat__alloc_pages(size_t bytes) {
+    return leat__reserve_pages(bytes, bytes);
+}
+
+void leat__count_pages(void *block, size_t used) {
+    block_head *head = (block_head *)(void *)((uint8_t *)block - PAGE);
+    used = LEAT_MIN(used, head->mapped);
+    if (used <= head->bytes) return;
+    atomic_fetch_add(&held[head->kind], used - head->bytes);
+    if (head->account) atomic_fetch_add(&head->account->bytes, used - head->bytes);
+    head->bytes = used;
 }
 
 void leat__free_pages(void *block) {
@@ -150,7 +166,7 @@ void leat__free_pages(void *block) {
     uint8_t *pages = (uint8_t *)block - PAGE;
     const block_head *head = (const block_head *)(void *)pages;
     uncount(head);
-    munmap(pages, page_bytes(head->bytes));
+    munmap(pages, page_bytes(head->mapped));
 }
 
 char *leat__strdup(leat__mem_kind kind, const char *text) {

@@ -48,6 +48,10 @@ leat__account *leat__account_now(void);
  * the memory of batches. */
 void *leat__alloc_pages(size_t bytes);
 void leat__free_pages(void *block);
+/* The same, but only its first `used` bytes are counted as held; leat__count_pages raises that, never above `bytes`. Of one
+ * block one thread at a time. */
+void *leat__reserve_pages(size_t bytes, size_t used);
+void leat__count_pages(void *block, size_t used);
 
 char *leat__strdup(leat__mem_kind kind, const char *text);
 

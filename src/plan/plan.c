@@ -166,7 +166,7 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
-static bool shape_known(const leat_field *field) {
+bool leat__shape_known(const leat_field *field) {
     for (int i = 0; i < field->ndim; i++)
         if (field->shape[i] < 0) return false;
     return true;
@@ -188,7 +188,9 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
         leat__output *out = &plan->output[i];
         out->item = leat_dtype_size(out->field.dtype);
         size_t count = 1, bytes;
-        if (out->field.ragged) {
+        if (out->unsized) {
+            count = out->stride / out->item; /* leat__unsized_fit has found it */
+        } else if (out->field.ragged) {
             count = planner->field[out->value].count_max;
             if (count == 0)
                 return leat__fail(
@@ -209,6 +211,7 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
             !leat__add_size(total, LEAT_ALIGN_UP(bytes, (size_t)4096) + 4096, &total))
             return leat__fail(err, LEAT_ERR_SHAPE, "a batch of field %s has too many bytes", out->field.name);
         out->offset = total - LEAT_ALIGN_UP(bytes, (size_t)4096) - 4096;
+        if (!out->unsized) out->usual = out->stride;
         for (int b = 0; out->by_bucket && b < plan->bucket_sizes.n; b++) { /* none is more than the largest */
             out->bucket[b].stride = out->item;
             for (int k = 0; k < out->field.ndim; k++)
@@ -246,14 +249,20 @@ static void share_budget(leat__planner *planner) {
                             LEAT_LARGE_PICTURE);
 }
 
+int leat__plan_slots_asked(const leat__planner *planner) {
+    const int prefetch = planner->plan->prefetch;
+    return planner->config->n_slots ? planner->config->n_slots : prefetch ? prefetch + 2 : 0;
+}
+
 static int fit_memory(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     const leat_config *config = planner->config;
-    share_budget(planner);
     const size_t slot = LEAT_MAX(plan->slot_bytes, (size_t)1);
     const size_t fit = plan->budget.slots / slot;
-    const int asked = config->n_slots ? config->n_slots : plan->prefetch ? plan->prefetch + 2 : 0;
-    if (asked) {
+    const int asked = leat__plan_slots_asked(planner);
+    if (plan->n_slots) {
+        /* leat__unsized_fit has divided the budget */
+    } else if (asked) {
         plan->n_slots = plan->n_slots_begin = LEAT_MAX(asked, 2);
     } else {
         /* Small batches: more of them, so that handing over stays cheap beside the work. */
@@ -272,8 +281,10 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
     const size_t cache = leat__cpu_cache_bytes();
     /* Files that are read, and other processes, use the last-level cache too: count on half of it. Batches that are mixed or
      * padded are read again, so they are stored normally. */
+    size_t touched = 0;
+    for (int i = 0; i < plan->n_outputs; i++) touched += plan->output[i].usual * (size_t)plan->batch;
     plan->non_temporal =
-        cache > 0 && (size_t)plan->n_slots_begin * slot > cache / 2 && !plan->group && !planner->padding;
+        cache > 0 && (size_t)plan->n_slots_begin * touched > cache / 2 && !plan->group && !planner->padding;
     return 0;
 }
 
@@ -289,7 +300,7 @@ static double read_us(const leat__source *source) {
 /* A task is at least 100 us of work, by a rough estimate that depends on the plan alone. */
 static void size_task(leat__plan *plan) {
     double us = 0.3 + (double)plan->source->bytes_max / 8000 + read_us(plan->source);
-    for (int i = 0; i < plan->n_outputs; i++) us += (double)plan->output[i].stride / 8000;
+    for (int i = 0; i < plan->n_outputs; i++) us += (double)plan->output[i].usual / 8000;
     for (int i = 0; i < plan->n_steps; i++)
         if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode) us += 500;
     plan->grain = (int)LEAT_CLAMP(100 / us + 0.5, 1.0, (double)plan->batch);
@@ -448,15 +459,18 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(leat__bucket_outputs(planner, err));
     LEAT_TRY(leat__padding_resolve(planner, err));
     if (plan->n_outputs == 0) return leat__fail(err, LEAT_ERR_SYNTAX, "no field is left for the batch");
+    leat__unsized_choose(planner);
     bool known = true;
     for (int i = 0; i < plan->n_outputs; i++)
         known &= plan->output[i].field.ragged || plan->output[i].padded || plan->output[i].by_bucket ||
-                 shape_known(&plan->output[i].field);
+                 leat__shape_known(&plan->output[i].field);
     if (leat__order_length(&plan->order) == 0)
         return leat__fail(err, LEAT_ERR_NOT_FOUND,
                           "no sample is left: %s, and take, skip and shard leave none of them",
                           plan->source->title);
     if (!known) LEAT_TRY(leat__plan_probe(planner, err));
+    share_budget(planner);
+    LEAT_TRY(leat__unsized_fit(planner, err));
     LEAT_TRY(lay_out_slot(planner, err));
     LEAT_TRY(leat__group_resolve(planner, err));
     LEAT_TRY(fit_memory(planner, err));

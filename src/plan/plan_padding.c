@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planning padded batches: which fields differ in size, what is the largest, what they are filled up with. */
+/* Fields of differing sizes: what padded batches are filled up with, and the room of samples that keep their own size. */
 #include "image/pass/convert.h"
 #include "plan/planner.h"
+#include "sample/run.h"
 
 #include <stdio.h>
 
@@ -169,4 +170,88 @@ int leat__padding_resolve(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------------- slot */
+/* ------------------------------------------------------------------------------------ batches of one */
+
+/* Samples that keep their own size. A batch of one sample has nothing to be stacked with, so a field whose size the text
+ * does not tell comes with the shape of that very sample, and bytes of any length come as they are.
+ *
+ * Such a field has room in every slot for the largest sample that is accepted. The room is address space: a page takes
+ * memory when a sample is first written to it, so a slot takes what its largest sample needed, and nothing is allocated
+ * while running. The rooms of all slots together are the budget's share for slots. So the limit on one sample follows from
+ * the budget and the number of slots, never from timing. */
+
+void leat__unsized_choose(leat__planner *planner) {
+    leat__plan *plan = planner->plan;
+    /* Memory of the caller, which may be pinned, is not taken by the page: there the probed size holds for all. */
+    if (plan->batch != 1 || plan->group || planner->config->slot_alloc) return;
+    for (int i = 0; i < plan->n_outputs; i++) {
+        leat__output *out = &plan->output[i];
+        const bool on_device =
+            planner->field[out->value].device != NULL; /* whose code is made for one size */
+        const leat_field *field = &out->field;
+        const bool open =
+            field->ragged ? planner->field[out->value].count_max == 0 : !leat__shape_known(field);
+        out->unsized = open && !out->padded && !out->by_bucket && !on_device;
+    }
+}
+
+/* A page in front, a page behind, and its values. */
+static size_t padded_bytes(size_t bytes) {
+    return LEAT_ALIGN_UP(bytes, (size_t)4096) + 2 * (size_t)4096;
+}
+
+/* What a slot needs beside its rooms, and of those that have some, their number and their bytes in the probed sample. */
+static size_t sum_outputs(const leat__planner *planner, int *n, size_t *usual) {
+    const leat__plan *plan = planner->plan;
+    size_t fixed = 4096;
+    for (int i = 0; i < plan->n_outputs; i++) {
+        const leat__output *out = &plan->output[i];
+        const size_t item = leat_dtype_size(out->field.dtype);
+        const size_t count = out->field.ragged ? planner->field[out->value].count_max : 1;
+        size_t bytes;
+        if (!leat__mul_size(count, item, &bytes)) bytes = SIZE_MAX / 4;
+        for (int k = 0; k < out->field.ndim && !out->field.ragged && !out->unsized && !out->by_bucket; k++)
+            if (!leat__mul_size(bytes, (size_t)(out->padded ? out->most[k] : out->field.shape[k]), &bytes))
+                bytes = SIZE_MAX / 4; /* lay_out_slot fails for it */
+        fixed += padded_bytes(out->unsized ? 0 : LEAT_MIN(bytes, SIZE_MAX / 64));
+        *n += out->unsized;
+        if (out->unsized) *usual += out->usual;
+    }
+    return fixed;
+}
+
+int leat__unsized_fit(leat__planner *planner, leat_error *err) {
+    leat__plan *plan = planner->plan;
+    int n = 0;
+    size_t usual = 0;
+    const size_t fixed = sum_outputs(planner, &n, &usual);
+    if (n == 0) return 0;
+    /* A cache in memory takes what slots leave. */
+    const bool keeps = plan->caching.wanted && !plan->caching.path;
+    const size_t share = keeps ? plan->budget.slots / 2 : plan->budget.slots;
+    const int asked = leat__plan_slots_asked(planner), most = asked ? LEAT_MAX(asked, 2) : 21;
+    /* Few slots rather than a low limit. One more is for leat_pipeline_sample. */
+    const size_t slots = LEAT_CLAMP(share / LEAT_LARGE_PICTURE, (size_t)3, (size_t)most + 1);
+    const size_t slot = share / slots, room = slot > fixed ? slot - fixed : 0;
+    if (room < usual + (size_t)n * 4096)
+        return leat__fail(
+            err, LEAT_ERR_MEMORY,
+            "%zu batches of %.1f MB do not fit into the budget of %.1f MB, of which batches have %.1f: "
+            "resize pictures, or raise memory_max_bytes (--memory)",
+            slots, (double)(usual + fixed) / 1e6, (double)plan->budget.whole / 1e6, (double)share / 1e6);
+    plan->n_slots = (int)slots - 1;
+    plan->n_slots_begin = LEAT_MIN(plan->n_slots, asked ? asked : 16);
+    plan->n_slots_begin = LEAT_MAX(plan->n_slots_begin, 2);
+    if (!asked && planner->config->tune < 0) plan->n_slots = plan->n_slots_begin;
+    /* What the probed sample needs. Of the rest a quarter in equal parts, since the probed sample may have no boxes, and the
+     * other three as the probed sample has it. */
+    const size_t rest = room - usual - (size_t)n * 4096;
+    for (int i = 0; i < plan->n_outputs; i++) {
+        leat__output *out = &plan->output[i];
+        if (!out->unsized) continue;
+        const double part = usual ? (double)out->usual / (double)usual : 1.0 / n;
+        const size_t more = rest / 4 / (size_t)n + (size_t)((double)(rest / 4 * 3) * part);
+        out->stride = LEAT_ALIGN_UP(out->usual + more, (size_t)4096);
+    }
+    return 0;
+}

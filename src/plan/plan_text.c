@@ -36,6 +36,10 @@ static void print_shape(printer *p, const leat__output *out) {
             print(p, "%sby bucket", i ? ", " : "");
             continue;
         }
+        if (out->unsized && field->shape[i] < 0) {
+            print(p, "%sany", i ? ", " : "");
+            continue;
+        }
         const bool differs = out->padded && field->shape[i] < 0;
         print(p, "%s%s%" PRId64, i ? ", " : "", differs ? "up to " : "",
               differs ? out->most[i] : field->shape[i]);
@@ -364,7 +368,10 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
         print_shape(&p, &plan->output[i]);
         print(&p, "\n");
     }
-    print(&p, "batch     %d samples, %.1f MB%s\n", plan->batch, (double)plan->slot_bytes / 1e6,
+    bool unsized = false;
+    for (int i = 0; i < plan->n_outputs; i++) unsized |= plan->output[i].unsized;
+    print(&p, "batch     %d sample%s, %s%.1f MB%s\n", plan->batch, plan->batch == 1 ? "" : "s",
+          unsized ? "with its own size, up to " : "", (double)plan->slot_bytes / 1e6,
           plan->drop_remainder    ? "; a last batch that is not full is left out"
           : leat__plan_pads(plan) ? "; a last batch that is not full is filled up"
                                   : "");

@@ -73,6 +73,8 @@ leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, le
                                 int value, leat_error *err);
 /* No further image operation may join the pass that is open for this field. */
 void leat__plan_close_pass(leat__planner *planner, int field);
+/* Whether the plan knows the length of every axis. */
+bool leat__shape_known(const leat_field *field);
 /* Finds sizes that the fields do not tell, from the first sample that can be read. In probe.c. */
 int leat__plan_probe(leat__planner *planner, leat_error *err);
 
@@ -112,6 +114,12 @@ int leat__bucket_outputs(leat__planner *planner, leat_error *err);
 int leat__group_resolve(leat__planner *planner, leat_error *err);
 /* plan_padding.c. After the outputs were chosen: which of them differ in size, what is the largest, what they are filled up with. */
 int leat__padding_resolve(leat__planner *planner, leat_error *err);
+/* plan.c: slots that the text or the configuration asks for; 0 = automatic. */
+int leat__plan_slots_asked(const leat__planner *planner);
+/* plan_padding.c. Batches of one: which outputs keep the size of their sample; after probing, the number of slots and the
+ * room for each, within the budget's share for slots. */
+void leat__unsized_choose(leat__planner *planner);
+int leat__unsized_fit(leat__planner *planner, leat_error *err);
 /* ops_device.c: what another device does (sample/device.h). Whether an operation may work on field `at`, which is the device's. */
 int leat__device_check(const leat__planner *planner, const leat__use *use, int at, leat_error *err);
 /* Adds a part to the device's list; leat__plan_add_* call it. op: as the parts have it, named. */

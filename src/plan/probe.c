@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes that only the data knows (an image that is not resized, raw bytes that are not reshaped): runs the first sample
  * that can be read through the plan and takes the shapes it gets. The first by number, not by time, so that the plan
- * depends on text and data alone. */
+ * depends on text and data alone. Outputs that keep the size of their sample (plan_padding.c) take no shape from it, only an
+ * estimate of their bytes. */
 #include <stdio.h>
 
 #include "plan/planner.h"
@@ -9,13 +10,25 @@
 
 enum { TRIES = 16 };
 
+/* For the message when another sample has another size. */
+static int note_sample(leat__planner *planner, const leat__where *at, leat__output *out, leat_error *err) {
+    char name[200];
+    leat__run_describe(planner->plan, at, name, sizeof name);
+    out->stacked = planner->plan->batch;
+    out->probed_for = leat__plan_keep(planner, name, strlen(name) + 1, err);
+    return out->probed_for ? 0 : LEAT_ERR_MEMORY;
+}
+
 static int probe_sample(leat__planner *planner, leat__tools *tools, const leat__where *at, leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(leat__run_sample(tools, at, err));
     for (int i = 0; i < plan->n_outputs; i++) {
         leat_field *field = &plan->output[i].field;
         const leat__value *value = &tools->value[plan->output[i].value];
-        if (field->ragged || plan->output[i].padded || plan->output[i].by_bucket) continue;
+        if (plan->output[i].unsized) plan->output[i].usual = value->bytes;
+        if (field->ragged || plan->output[i].padded || plan->output[i].by_bucket || plan->output[i].unsized)
+            continue;
+        if (!leat__shape_known(field)) LEAT_TRY(note_sample(planner, at, &plan->output[i], err));
         field->ndim = value->ndim;
         memcpy(field->shape, value->shape, sizeof field->shape);
     }

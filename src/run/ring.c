@@ -47,7 +47,7 @@ static bool slot_params(leat__slot *slot) {
 
 /* Numbers that tell the size of one sample of a field: how many values, or how many along each axis. */
 static int counts_of(const leat__output *out) {
-    return out->field.ragged ? 1 : out->padded ? out->field.ndim : 0;
+    return out->field.ragged ? 1 : out->padded || out->unsized ? out->field.ndim : 0;
 }
 
 static void copy_counts(int64_t *count, const leat__output *out, int to, int from) {
@@ -76,7 +76,7 @@ static bool slot_arrays(leat__slot *slot) {
         if (counts == 0) continue;
         slot->count[i] = leat__alloc(LEAT_MEM_SLOT, counts * sizeof(int64_t));
         if (!slot->count[i]) return false;
-        if (out->padded) continue;
+        if (!out->field.ragged) continue;
         slot->offsets[i] = leat__alloc(LEAT_MEM_SLOT, (batch + 1) * sizeof(int64_t));
         if (!slot->offsets[i]) return false;
     }
@@ -88,8 +88,8 @@ static leat__slot *slot_new(leat__ring *ring) {
     leat__slot *slot = leat__alloc(LEAT_MEM_SLOT, sizeof *slot);
     if (!slot) return NULL;
     slot->ring = ring;
-    slot->memory =
-        ring->alloc ? ring->alloc(ring->user, ring->slot_bytes, 4096) : leat__alloc_pages(ring->slot_bytes);
+    slot->memory = ring->alloc ? ring->alloc(ring->user, ring->slot_bytes, 4096)
+                               : leat__reserve_pages(ring->slot_bytes, ring->slot_used);
     if (!slot->memory) {
         leat__free(slot);
         return NULL;
@@ -125,7 +125,9 @@ int leat__ring_new(leat__ring **out, const leat__plan *plan, const leat_config *
     ring->batch = plan->batch;
     ring->n_outputs = plan->n_outputs;
     memcpy(ring->output, plan->output, sizeof ring->output);
-    ring->slot_bytes = LEAT_MAX(plan->slot_bytes, (size_t)4096);
+    ring->slot_bytes = ring->slot_used = LEAT_MAX(plan->slot_bytes, (size_t)4096);
+    for (int i = 0; i < plan->n_outputs; i++)
+        if (plan->output[i].unsized) ring->slot_used -= plan->output[i].stride - plan->output[i].usual;
     ring->stream = plan->stream ? plan : NULL;
     const bool spares = leat__plan_pads(plan) && !plan->drop_remainder && plan->rank > 0;
     ring->n_records = plan->batch * (spares ? 2 : 1);
@@ -210,6 +212,16 @@ const char *leat_batch_params(const leat_batch *batch, int i) {
     return held && slot->params && i >= 0 && i < batch->n ? slot->params[i].text : "";
 }
 
+void leat__ring_count(leat__ring *ring, const leat__slot *slot) {
+    size_t used = ring->slot_bytes;
+    for (int i = 0; i < ring->n_outputs; i++)
+        if (ring->output[i].unsized)
+            used -= ring->output[i].stride - (size_t)(slot->tensor[i].shape[0] * slot->tensor[i].stride[0]);
+    if (used <= ring->slot_used) return;
+    ring->slot_used = used;
+    for (int i = 0; i < ring->n_slots; i++) leat__count_pages(ring->slot[i]->memory, used);
+}
+
 /* ------------------------------------------------------------------------------------------- finish */
 
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err) {
@@ -268,6 +280,21 @@ static void close_holes(leat__slot *slot) {
     slot->n_valid = valid;
 }
 
+/* Zeros in the only place of a field whose size is that of its sample: of length 1 along the axes that differ. */
+static void zero_unsized(leat__slot *slot, int k) {
+    const leat__output *out = &slot->ring->output[k];
+    size_t bytes = out->item;
+    if (out->field.ragged) {
+        slot->count[k][0] = 0;
+        return;
+    }
+    for (int i = 0; i < out->field.ndim; i++) {
+        slot->count[k][i] = out->field.shape[i] < 0 ? 1 : out->field.shape[i];
+        bytes *= (size_t)slot->count[k][i];
+    }
+    memset(slot->memory + out->offset, 0, LEAT_MIN(bytes, out->stride));
+}
+
 /* Every place again has a sample, or zeros if none is left: all ranks hand over batches of one size. */
 static void fill_places(leat__slot *slot) {
     const leat__ring *ring = slot->ring;
@@ -281,6 +308,10 @@ static void fill_places(leat__slot *slot) {
             const leat__output *out = &ring->output[k];
             const size_t stride = leat__output_stride(out, slot->bucket);
             uint8_t *place = slot->memory + leat__output_at(out, slot->bucket, to);
+            if (out->unsized) {
+                zero_unsized(slot, k);
+                continue;
+            }
             if (kept) memcpy(place, slot->memory + leat__output_at(out, slot->bucket, from), stride);
             else memset(place, 0, stride);
             copy_counts(slot->count[k], out, to, kept ? from : -1);
@@ -325,12 +356,13 @@ void leat__slot_finish(leat__slot *slot) {
         }
         t->ndim = out->field.ndim + 1;
         t->shape[0] = slot->n;
-        t->stride[0] = (int64_t)leat__output_stride(out, slot->bucket);
         int64_t stride = (int64_t)out->item;
         for (int i = out->field.ndim; i >= 1; i--) {
-            t->shape[i] = leat__output_length(out, slot->bucket, i - 1);
+            t->shape[i] =
+                out->unsized ? slot->count[k][i - 1] : leat__output_length(out, slot->bucket, i - 1);
             t->stride[i] = stride;
             stride *= t->shape[i];
         }
+        t->stride[0] = stride;
     }
 }

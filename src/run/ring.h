@@ -82,6 +82,8 @@ struct leat__ring {
     int batch, n_outputs;
     leat__output output[LEAT_FIELDS_MAX];
     size_t slot_bytes;
+    size_t
+        slot_used; /* of them, counted as held: fields that keep the size of their sample count as the largest so far */
     const leat__plan *stream; /* of a stream, whose slots keep records; else NULL */
     bool params;
     int n_records; /* of a slot: its own, and perhaps those of the first rank, which fill places up */
@@ -102,6 +104,9 @@ void leat__ring_close(leat__ring **ring);
 leat__slot *leat__ring_free_slot(leat__ring *ring);
 /* Leases the slot, which is finished, to the consumer; with the mutex held. */
 void leat__slot_lease(leat__slot *slot, leat_batch *batch);
+/* Counts the memory that the finished slot took. All slots are counted alike, since each will meet the largest sample some
+ * time. With the mutex held. */
+void leat__ring_count(leat__ring *ring, const leat__slot *slot);
 /* Remembers a bad sample; with the mutex held. */
 void leat__slot_note_bad(leat__slot *slot, int place, const leat_error *err);
 /* Which of the slot's records a place of a stream's batch has. */

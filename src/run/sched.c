@@ -415,6 +415,7 @@ bool leat__sched_step(leat_pipeline *pipeline, leat__worker *worker) {
         leat__slot_finish(slot);
         leat__lock(&ring->mutex);
         drop_records(pipeline, slot);
+        leat__ring_count(ring, slot);
         slot->state = LEAT_SLOT_READY;
         if (slot->sequence == pipeline->due) pthread_cond_signal(&ring->progress);
     }

@@ -100,6 +100,7 @@ static int single_sample(leat_pipeline *pipeline, uint64_t epoch, uint64_t posit
     slot->holes = true; /* so that all others are closed as holes are */
     if (rc == 0) leat__slot_finish(slot);
     leat__lock(&ring->mutex);
+    if (rc == 0) leat__ring_count(ring, slot);
     if (rc == 0) leat__slot_lease(slot, batch);
     else slot->state = LEAT_SLOT_FREE;
     leat__unlock(&ring->mutex);

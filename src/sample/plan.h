@@ -123,6 +123,13 @@ typedef struct leat__output { /* a field of the batch                           
     bool padded;
     int64_t most[LEAT_NDIM_MAX]; /* the largest shape there is room for                     */
     uint8_t padding[8];          /* one value of what fills up                              */
+    /* A batch of one whose sample keeps its own size: field.shape has -1 where samples differ, stride is the room for the
+     * largest (plan_padding.c). */
+    bool unsized;
+    size_t usual; /* bytes of one sample: stride, or if unsized those of the probed sample */
+    const char
+        *probed_for; /* the sample whose size the plan has taken for all; NULL: the text tells the size */
+    int stacked;     /* with it: samples of a batch                                                      */
     /* Pictures whose size is that of the batch's bucket; field.shape has -1 there, and stride is that of the largest. */
     bool by_bucket;
     int height_axis; /* the width is the next one */

@@ -243,29 +243,74 @@ static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *e
     return 0;
 }
 
+static void shape_text(char *text, size_t cap, const int64_t *shape, int ndim) {
+    text[0] = 0;
+    for (int i = 0; i < ndim; i++) {
+        const size_t n = strlen(text);
+        if (shape[i] < 0) snprintf(text + n, cap - n, "%s*", i ? "x" : "");
+        else snprintf(text + n, cap - n, "%s%" PRId64, i ? "x" : "", shape[i]);
+    }
+}
+
 static int fail_shape(const leat__output *out, const leat__where *at, const leat__value *value,
                       leat_error *err) {
-    char is[120] = "", batch[120] = "";
-    for (int i = 0; i < LEAT_NDIM_MAX; i++) {
-        const size_t n = strlen(is), m = strlen(batch);
-        if (i < value->ndim) snprintf(is + n, sizeof is - n, "%s%" PRId64, i ? "x" : "", value->shape[i]);
-        if (i < out->field.ndim)
-            snprintf(batch + m, sizeof batch - m, "%s%" PRId64, i ? "x" : "",
-                     out->padded ? out->most[i] : leat__output_length(out, at->bucket, i));
+    char is[120], batch[120], most[120];
+    int64_t planned[LEAT_NDIM_MAX], larger[LEAT_NDIM_MAX];
+    for (int i = 0; i < out->field.ndim; i++) {
+        planned[i] = out->padded ? out->most[i] : leat__output_length(out, at->bucket, i);
+        larger[i] = i < value->ndim ? LEAT_MAX(planned[i], value->shape[i]) : planned[i];
     }
+    shape_text(is, sizeof is, value->shape, value->ndim);
+    shape_text(batch, sizeof batch, planned, out->field.ndim);
+    shape_text(most, sizeof most, larger, out->field.ndim);
     if (out->padded)
         return leat__fail(
             err, LEAT_ERR_SHAPE,
             "%s is %s, padded_batch has room for %s: give it a larger size or max, or resize before",
             out->field.name, is, batch);
-    return leat__fail(err, LEAT_ERR_SHAPE,
-                      "%s is %s, the batch has %s: samples of one batch must have one shape: write resize or "
-                      "reshape before batch",
-                      out->field.name, is, batch);
+    if (out->unsized)
+        return leat__fail(err, LEAT_ERR_SHAPE, "%s is %s %s, but should be %s %s", out->field.name,
+                          leat_dtype_name(value->dtype), is, leat_dtype_name(out->field.dtype), batch);
+    if (!out->probed_for || value->ndim != out->field.ndim)
+        return leat__fail(err, LEAT_ERR_SHAPE,
+                          "%s is %s, the batch has %s: samples of one batch must have one shape: write "
+                          "resize or reshape before batch",
+                          out->field.name, is, batch);
+    if (out->stacked == 1)
+        return leat__fail(err, LEAT_ERR_SHAPE,
+                          "%s is %s, in %s it is %s: on_device and memory of the program (slot_alloc, pinned "
+                          "memory) need one size: write resize 224 224 before",
+                          out->field.name, is, out->probed_for, batch);
+    return leat__fail(
+        err, LEAT_ERR_SHAPE,
+        "%s is %s, in %s it is %s: samples of one batch must have one size: write %spadded_batch "
+        "%d max=%s:%s in place of batch",
+        out->field.name, is, out->probed_for, batch,
+        value->ndim > 1 ? "resize 224 224 before batch, or " : "", out->stacked, out->field.name, most);
+}
+
+/* The axes that the plan knows, and whether there is room. */
+static int check_unsized(const leat__output *out, const leat__where *at, const leat__value *value,
+                         leat_error *err) {
+    bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
+    size_t bytes = out->item;
+    for (int i = 0; same && i < value->ndim; i++) {
+        same = out->field.shape[i] < 0 || value->shape[i] == out->field.shape[i];
+        if (value->shape[i] < 0 || !leat__mul_size(bytes, (size_t)value->shape[i], &bytes)) bytes = SIZE_MAX;
+    }
+    if (!same) return fail_shape(out, at, value, err);
+    if (bytes <= out->stride) return 0;
+    char is[120];
+    shape_text(is, sizeof is, value->shape, value->ndim);
+    return leat__fail(err, LEAT_ERR_LIMIT,
+                      "%s is %s, %.1f MB: there is room for %.1f MB: resize it, or raise memory_max_bytes "
+                      "(--memory)",
+                      out->field.name, is, (double)bytes / 1e6, (double)out->stride / 1e6);
 }
 
 int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
                           leat_error *err) {
+    if (out->unsized) return check_unsized(out, at, value, err);
     bool same = value->ndim == out->field.ndim && value->dtype == out->field.dtype;
     if (LEAT_LIKELY(!out->padded && !out->by_bucket)) {
         for (int i = 0; same && i < value->ndim; i++) same = value->shape[i] == out->field.shape[i];
@@ -354,7 +399,7 @@ static int store(leat__tools *tools, const leat__where *at, leat_error *err) {
         } else if (!out->stored) {
             LEAT_TRY(leat__run_check_shape(out, at, value, err));
         }
-        if (out->padded)
+        if (out->padded || (out->unsized && !out->field.ragged))
             memcpy(&at->count[i][at->place * value->ndim], value->shape,
                    (size_t)value->ndim * sizeof *value->shape);
         uint8_t *place = at->slot + leat__output_at(out, at->bucket, at->place);

@@ -319,7 +319,7 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
 }
 
 static int prepare_ring(ceiling *roof, const leat__plan *plan, leat_error *err) {
-    for (int i = 0; i < plan->n_outputs; i++) roof->record += plan->output[i].stride;
+    for (int i = 0; i < plan->n_outputs; i++) roof->record += plan->output[i].usual;
     roof->record = LEAT_MAX(roof->record, (size_t)1);
     const size_t n = (size_t)LEAT_MAX(plan->n_slots_begin, 1) * (size_t)plan->batch;
     roof->ring_bytes = LEAT_CLAMP(ring_max / roof->record, (size_t)1, n) * roof->record;

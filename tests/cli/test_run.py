@@ -401,8 +401,27 @@ def test_wrong_features(leat, tmp_path, rows):
 
 def test_images_of_different_sizes(leat, pictures):
     line = complaint(leat("run", f"folder {pictures} | decode | batch 4", code=1))
-    assert "the batch has" in line and "write resize" in line
+    assert "in ant/00.jpg it is 20x50x3" in line and "write resize 224 224 before batch" in line
+    assert "padded_batch 4 max=image:" in line
     leat("run", f"folder {pictures} | decode | batch 4", "--on-error", "skip")
+
+
+def test_one_by_one_each_has_its_own_size(leat, pictures, tmp_path):
+    text = f"folder {pictures} | decode"
+    done = leat("run", text)
+    assert "23 samples in 23 batches" in done.stderr
+    leat("run", text, "--sink", f"npy:{tmp_path}/a", "-q")
+    leat("run", text + " | batch 1 | options fuse=off", "--sink", f"npy:{tmp_path}/b", "-q", "--threads", 1)
+    files = sorted((tmp_path / "a").glob("*_image.npy"))
+    shapes = {numpy.load(file).shape for file in files}
+    assert shapes == {(1, 20 + i, 50 - i, 3) for i in range(23)}
+    for file in files:
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
+    leat("run", text, "--sample", "0:7", "--sink", f"npy:{tmp_path}/c", "-q")
+    (only,) = (tmp_path / "c").glob("*_image.npy")
+    assert only.read_bytes() == files[7].read_bytes()
+    plan = leat("plan", text).stdout
+    assert "image u8 (any, any, 3)" in plan and "1 sample, with its own size, up to" in plan
 
 
 def test_a_budget_that_is_too_small(leat):

@@ -99,6 +99,11 @@ def test_fewer_than_asked_for(leat, tmp_path):
     assert len(cells(tmp_path / "sheet.png", 32, 6)) == 2
 
 
+def test_pictures_of_differing_sizes(leat, tmp_path, pictures):
+    leat("view", f"folder {pictures} | decode | random_flip_left_right", "-o", "sheet.png", "-n", 4, "--size", 64)
+    assert len(cells(tmp_path / "sheet.png", 64, 6)) == 4
+
+
 def test_bad_samples_are_shown_as_such(leat, tmp_path, pictures):
     (pictures / "ant" / "00.jpg").write_bytes(b"\xff\xd8 not a picture")
     leat("view", f"folder {pictures} | decode | resize 16 16 | batch 4", "-o", "sheet.png", "-n", 4, "--size", 64)

@@ -194,6 +194,12 @@ static void test_photos(void **state) {
         check(spec_of("folder %s | decode | resize_shorter 40 | random_crop 36 padding=2 | batch 8",
                       in_dir("photos")),
               threads);
+        /* Batches of one, each with the size of its sample. */
+        check(spec_of("folder %s | shuffle | decode | random_flip_left_right | normalize imagenet",
+                      in_dir("photos")),
+              threads);
+        check(spec_of("folder %s | decode | cache | gaussian_blur 3 | rot90 | batch 1", in_dir("photos")),
+              threads);
     }
 }
 

@@ -228,7 +228,7 @@ static void test_sizes_differ(void **state) {
     assert_int_equal(t.rc, LEAT_ERR_SHAPE);
     assert_int_equal(t.n_batches, 1);
     assert_non_null(strstr(t.message, "3.png"));
-    assert_non_null(strstr(t.message, "image is 6x6x3, the batch has 5x6x3"));
+    assert_non_null(strstr(t.message, "image is 6x6x3, in 0.png it is 5x6x3"));
     tape_free(&t);
 }
 
