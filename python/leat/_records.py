@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ._arrays import FORMATS, LEAT_NAMES, optional
 from ._bind import near, quote
+from ._errors import ShapeError
 from ._leat import Writer
 from ._leat import example as pack
 
@@ -218,6 +219,10 @@ def save(dataset: Dataset, path: str | os.PathLike[str], shards: int, compressio
     if dataset._items_are_batches:
         raise ValueError("save_tfrecord(): the items of this dataset are batches; from_python(..., items='sample') "
                          "gives single samples")
+    for name, _, shape, ragged in dataset._plan().fields:
+        if not ragged and sum(size < 0 for size in shape) > 1:
+            raise ShapeError(f"save_tfrecord(): the size of {name} differs from sample to sample, and a record would not "
+                             "tell it: add resize(256, 256), or store the files with from_directory(path, decode=False)")
     samples, n = dataset.samples, 0
     turns = max(dataset._plan().pipeline.size()[2], 1)
     progress = Progress("writing records", None if samples is None else samples * turns * epochs)

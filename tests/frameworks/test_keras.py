@@ -12,6 +12,7 @@ import keras
 import leat
 import numpy
 import pytest
+from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 import tfrecord  # noqa: E402
@@ -439,3 +440,22 @@ for data in (leat.from_arrays({"x": x}).batch(4), x):
 def test_leat_imports_no_framework():
     process = start("import leat, sys; print([name for name in ('keras', 'numpy') if name in sys.modules])")
     assert process.communicate(timeout=LIMIT)[0] == "[]\n"
+
+
+def mixed(tmp_path):
+    """Photos of mixed sizes: (5, 9), (6, 8), (7, 7)."""
+    (tmp_path / "a").mkdir()
+    for i in range(3):
+        pixels = numpy.full((5 + i, 9 - i, 3), i * 40, "uint8")
+        Image.fromarray(pixels).save(tmp_path / "a" / f"{i}.png")
+    return leat.from_directory(tmp_path)
+
+
+def test_photos_of_mixed_sizes(tmp_path):
+    ds = mixed(tmp_path).cast("f32", scale=1 / 255).batch(1)
+    model = keras.Sequential([keras.Input((None, None, 3)), keras.layers.Conv2D(2, 3),
+                              keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert numpy.isfinite(model.fit(ds, epochs=2, verbose=0).history["loss"]).all()
+    one_by_one = [model.predict(images, verbose=0)[0] for images, _ in ds]
+    assert numpy.allclose(model.predict(ds, verbose=0), one_by_one, atol=1e-5)

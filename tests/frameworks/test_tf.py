@@ -306,3 +306,23 @@ def test_each_decodes_the_same_picture_in_any_order_of_importing(tmp_path, order
     done = subprocess.run([sys.executable, "-c", DECODE, tmp_path / "one.jpg", *order.split()], capture_output=True,
                           text=True, timeout=LIMIT)
     assert done.stdout.strip() == "equal", done.stderr
+
+
+def mixed(tmp_path):
+    """Photos of mixed sizes: (5, 9), (6, 8), (7, 7)."""
+    (tmp_path / "a").mkdir()
+    for i in range(3):
+        pixels = numpy.full((5 + i, 9 - i, 3), i * 40, "uint8")
+        Image.fromarray(pixels).save(tmp_path / "a" / f"{i}.png")
+    return leat.from_directory(tmp_path)
+
+
+def test_photos_of_mixed_sizes(tmp_path):
+    ds = mixed(tmp_path)
+    theirs = ds.to_tf()
+    assert theirs.element_spec == (tf.TensorSpec((None, None, 3), tf.uint8), tf.TensorSpec((), tf.int64))
+    for (image, label), (tensor, number) in itertools.zip_longest(ds, theirs):
+        assert (tensor.numpy() == image).all() and number == label
+    one = ds.batch(1).to_tf()
+    assert one.element_spec[0] == tf.TensorSpec((1, None, None, 3), tf.uint8)
+    assert [tuple(images.shape) for images, _ in one] == [(1, 5, 9, 3), (1, 6, 8, 3), (1, 7, 7, 3)]

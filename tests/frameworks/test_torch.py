@@ -14,6 +14,7 @@ import numpy
 import pytest
 import torch
 from torch.utils.data import DataLoader, IterableDataset
+from PIL import Image
 from ends import LIMIT, check_ctrl_c, check_end
 
 
@@ -330,3 +331,21 @@ def test_ctrl_c_in_mid_epoch():
 def test_leat_is_quick_to_import_and_takes_no_framework_along():
     code = "import sys, leat\nassert not {'torch', 'tensorflow', 'jax', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=LIMIT, env=dict(os.environ))
+
+
+def mixed(tmp_path):
+    """Photos of mixed sizes: (5, 9), (6, 8), (7, 7)."""
+    (tmp_path / "a").mkdir()
+    for i in range(3):
+        pixels = numpy.full((5 + i, 9 - i, 3), i * 40, "uint8")
+        Image.fromarray(pixels).save(tmp_path / "a" / f"{i}.png")
+    return leat.from_directory(tmp_path)
+
+
+def test_photos_of_mixed_sizes(tmp_path):
+    ds = mixed(tmp_path)
+    sizes = [{5, 9, 3}, {6, 8, 3}, {7, 3}]
+    assert [set(image.shape) for image, _ in ds.to_torch()] == sizes
+    loader = DataLoader(ds.batch(1).to_torch(), batch_size=None)
+    assert [set(images.shape) - {1} for images, _ in loader] == sizes
+    assert [images.shape[0] for images, _ in loader] == [1, 1, 1]
