@@ -39,6 +39,9 @@ OPS: dict[str, Op] = {
         Arg("files", "texts", None, (), 0, 0, False, (), "names and patterns such as train-*.tfrecord"),
         Arg("max_bytes", "int", "0", (), 0, 268435456, True, (), "compressed files: bytes of the largest record, when undecoded bytes go into the batch"),
     ), ("files",)),
+    "webdataset": Op("source", "Samples of tar archives: members with the same name up to the first dot; extensions become fields.", (
+        Arg("files", "texts", None, (), 0, 0, False, (), "names and patterns such as train-*.tar; fields and their extensions, such as image=jpg,png label=cls"),
+    ), ("files",)),
     "arrays": Op("source", "Slices along axis 0 of memory that the program gives with leat_spec_arrays.", (
     ), ()),
     "synth": Op("source", "Pictures made up on the spot, with labels: for tests and measurements.", (

@@ -183,14 +183,14 @@ static int interleave(leat__planner *planner, const leat__use *use, uint64_t cyc
     if (plan->stream) return interleave_stream(planner, use, cycle, block, err);
     if (!plan->source->class->sharded)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                               "it is about the shards of tfrecord, and %s has none",
+                               "it is about the shards of tfrecord and webdataset, and %s has none",
                                plan->source->class->name);
     if (plan->order.n_verbs > 0) return fail_late(use, err);
     if (cycle == 1) return 0; /* they come so already */
-    const size_t n = leat__records_shards(plan->source);
-    uint64_t *length = leat__alloc(LEAT_MEM_INDEX, n * sizeof *length), bytes;
+    const size_t n = leat__indexed_shards(plan->source);
+    uint64_t *length = leat__alloc(LEAT_MEM_INDEX, n * sizeof *length);
     if (!length) return leat__fail_memory(err, n * sizeof *length, "an order");
-    for (size_t i = 0; i < n; i++) leat__records_shard(plan->source, i, &length[i], &bytes);
+    for (size_t i = 0; i < n; i++) length[i] = leat__indexed_length(plan->source, i);
     leat__order_verb verb = {.kind = LEAT_ORDER_INTERLEAVE, .count = LEAT_MIN(cycle, (uint64_t)n)};
     leat_error why;
     const int rc = leat__interleave_new(&verb.interleave, length, n, cycle, block, &why);

@@ -29,6 +29,31 @@ static int plan_tfrecord(leat__planner *planner, const leat__use *use, leat_erro
     return leat__plan_source_take(planner, 0);
 }
 
+/* "image=jpg" gives a field, anything else is a file. */
+static bool is_field(const char *text) {
+    const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return n > 0 && text[n] == '=';
+}
+
+static int plan_webdataset(leat__planner *planner, const leat__use *use, leat_error *err) {
+    LEAT_TRY(leat__plan_source_begin(planner, use, err));
+    const leat__arg_value *files = leat__use_arg(use, "files");
+    const char **texts = leat__alloc(LEAT_MEM_PLAN, (size_t)files->n * sizeof *texts);
+    if (!texts) return leat__fail_memory(err, (size_t)files->n * sizeof *texts, "arguments");
+    leat__webdataset_options options = {0};
+    for (int i = 0; i < files->n; i++)
+        if (!is_field(files->texts[i])) texts[options.n++] = files->texts[i];
+    options.patterns = texts;
+    options.fields = texts + options.n;
+    for (int i = 0; i < files->n; i++)
+        if (is_field(files->texts[i])) texts[options.n + options.n_fields++] = files->texts[i];
+    const int rc = options.n == 0
+                       ? leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "there is no file, such as train-*.tar")
+                       : leat__webdataset_open(&planner->plan->source, &options, &planner->open, err);
+    leat__free(texts);
+    return leat__plan_source_take(planner, rc);
+}
+
 static int plan_arrays(leat__planner *planner, const leat__use *use, leat_error *err) {
     LEAT_TRY(leat__plan_source_begin(planner, use, err));
     if (!planner->spec->arrays)
@@ -166,6 +191,17 @@ const leat__op leat__ops_sources[] = {
               .named = true,
               .help =
                   "compressed files: bytes of the largest record, when undecoded bytes go into the batch"}}},
+    {.name = "webdataset",
+     .kind = LEAT_OP_SOURCE,
+     .help =
+         "Samples of tar archives: members with the same name up to the first dot; extensions become fields.",
+     .like = "webdataset.WebDataset",
+     .plan = plan_webdataset,
+     .arg = {{.name = "files",
+              .kind = LEAT_ARG_TEXTS,
+              .pairs = true,
+              .help = "names and patterns such as train-*.tar; fields and their extensions, such as "
+                      "image=jpg,png label=cls"}}},
     {.name = "arrays",
      .kind = LEAT_OP_SOURCE,
      .help = "Slices along axis 0 of memory that the program gives with leat_spec_arrays.",

@@ -51,7 +51,7 @@ typedef struct leat__piece {
 
 typedef struct leat__source_class {
     const char *name;
-    bool sharded;        /* its records lie in shards, which leat__records_shard tells  */
+    bool sharded;        /* its records lie in shards, which leat__indexed_shards tells */
     double read_us;      /* what a read takes beyond moving the bytes: opening a file   */
     double bytes_per_us; /* ... or making them; 0 = they exist already                  */
     /* Fills values[0 .. n_fields). The memory is the reader's or the source's, valid until the reader's next read.
@@ -158,11 +158,23 @@ int leat__folder_open(leat__source **out, const leat__folder_options *, const le
 const char *leat__folder_path(const leat__source *, uint64_t sample, char *text, size_t cap, int64_t *label);
 uint64_t leat__folder_size(const leat__source *, uint64_t sample);
 
-/* records.c: uncompressed TFRecord shards with an index; field "record". */
+/* indexed/records.c: uncompressed TFRecord shards with an index; field "record". */
 int leat__records_open(leat__source **out, const char *const *patterns, int n, const leat__open_options *,
                        leat_error *);
-size_t leat__records_shards(const leat__source *);
-const char *leat__records_shard(const leat__source *, size_t shard, uint64_t *n_records, uint64_t *bytes);
+
+/* indexed/webdataset.c: tar archives; members with the same name up to the first dot are a sample. */
+typedef struct leat__webdataset_options {
+    const char *const *patterns;
+    int n;
+    const char *const *fields; /* "image=jpg,png", "label=cls", "key=__key__"                       */
+    int n_fields; /* 0: image, from what can be decoded, and label, if the first sample has one */
+} leat__webdataset_options;
+int leat__webdataset_open(leat__source **out, const leat__webdataset_options *, const leat__open_options *,
+                          leat_error *);
+
+/* indexed/indexed.c: the shards of a source whose class says that it has some, and the number of samples in one. */
+size_t leat__indexed_shards(const leat__source *);
+uint64_t leat__indexed_length(const leat__source *, size_t shard);
 
 /* arrays.c: the caller's memory. */
 int leat__arrays_open(leat__source **out, const leat_tensor *arrays, int n, leat_error *err);

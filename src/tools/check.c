@@ -170,7 +170,7 @@ static int tell_findings(check *c, leat_error *err) {
     for (size_t i = 0; i < n && c->bad; i++) {
         char path[PATH_MAX];
         path_of(c, found[i].sample, path);
-        const bool record = c->target->kind == LEAT_TARGET_RECORDS;
+        const bool record = c->target->kind == LEAT_TARGET_RECORDS || c->target->kind == LEAT_TARGET_TAR;
         const leat_check_bad bad = {.path = path,
                                     .record = record ? found[i].sample : LEAT_NO_SAMPLE,
                                     .stage = found[i].stage,
@@ -190,7 +190,7 @@ static int show_progress(check *c, leat_error *err) {
 
 static int check_sample(check *c, leat__tool_worker *worker, uint64_t sample, leat_error *err) {
     const bool folder = c->target->kind == LEAT_TARGET_FOLDER,
-               images = folder || c->target->kind == LEAT_TARGET_LIST;
+               images = c->target->kind != LEAT_TARGET_RECORDS;
     leat_error cause;
     leat__value values[LEAT_FIELDS_MAX];
     int stage = LEAT_STAGE_READ;
@@ -201,7 +201,7 @@ static int check_sample(check *c, leat__tool_worker *worker, uint64_t sample, le
         atomic_fetch_add(&c->bytes_done, values[0].bytes);
         rc = images ? check_image(worker, values[0].data, values[0].bytes, &cause)
                     : check_record(worker, values[0].data, values[0].bytes, &stage, &cause);
-        if (rc < 0 && !images) {
+        if (rc < 0 && c->source->class->sharded) {
             char where[1000];
             c->source->class->describe(c->source, sample, where, sizeof where);
             leat__error_prefix(&cause, "%s: ", where);
@@ -308,13 +308,16 @@ static int refuse_file(check *c, int stage, int code, const char *message, leat_
     return tell_findings(c, err);
 }
 
-static int check_records(check *c, leat_error *err) {
+static int check_shard(check *c, leat_error *err) {
     if (c->target->bytes == 0) return 0; /* a shard that got no records: TensorFlow writes them too */
     if (c->target->compression != LEAT_COMPRESSION_NONE) return check_stream(c, err);
+    const char *const *path = (const char *const *)&c->target->path;
+    const leat__webdataset_options tar = {.patterns = path, .n = 1};
     leat__source *source;
     leat_error cause;
     leat__error_clear(&cause);
-    int rc = leat__records_open(&source, (const char *const *)&c->target->path, 1, &c->options, &cause);
+    int rc = c->target->kind == LEAT_TARGET_TAR ? leat__webdataset_open(&source, &tar, &c->options, &cause)
+                                                : leat__records_open(&source, path, 1, &c->options, &cause);
     if (rc == LEAT_ERR_CANCELLED || rc == LEAT_ERR_MEMORY) {
         if (err) *err = cause;
         return rc;
@@ -366,7 +369,8 @@ static int check_target(check *c, leat_error *err) {
     c->report->bytes += target->bytes;
     switch (target->kind) {
     case LEAT_TARGET_FOLDER: return check_folder(c, err);
-    case LEAT_TARGET_RECORDS: return check_records(c, err);
+    case LEAT_TARGET_RECORDS:
+    case LEAT_TARGET_TAR: return check_shard(c, err);
     case LEAT_TARGET_IMAGE: return check_file(c, err);
     case LEAT_TARGET_LIST: return check_list(c, err);
     case LEAT_TARGET_OTHER: break;

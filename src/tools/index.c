@@ -27,15 +27,20 @@ static int finish_source(indexing *job, const leat__source *source, bool records
     return leat__tool_checkpoints(source, records, &job->options, job->config, &job->report.n_positions, err);
 }
 
-static int index_records(indexing *job, const leat__targets *targets, leat_error *err) {
+/* All files of one kind: TFRecord files or tar archives. */
+static int index_files(indexing *job, const leat__targets *targets, leat__target_kind kind, leat_error *err) {
     const char **paths = leat__alloc(LEAT_MEM_TOOL, targets->n * sizeof *paths);
     if (!paths) return leat__fail_memory(err, targets->n * sizeof *paths, "file names");
     int n = 0;
     for (size_t i = 0; i < targets->n; i++)
-        if (targets->at[i].kind == LEAT_TARGET_RECORDS) paths[n++] = targets->at[i].path;
+        if (targets->at[i].kind == kind) paths[n++] = targets->at[i].path;
     leat__source *source = NULL;
-    int rc = n > 0 ? leat__records_open(&source, paths, n, &job->options, err) : 0;
-    if (rc == 0 && source) rc = finish_source(job, source, true, err);
+    const bool records = kind == LEAT_TARGET_RECORDS;
+    const leat__webdataset_options tar = {.patterns = paths, .n = n};
+    int rc = 0;
+    if (n > 0 && records) rc = leat__records_open(&source, paths, n, &job->options, err);
+    else if (n > 0) rc = leat__webdataset_open(&source, &tar, &job->options, err);
+    if (rc == 0 && source) rc = finish_source(job, source, records, err);
     leat__source_free(&source);
     leat__free(paths);
     return rc;
@@ -61,13 +66,15 @@ static int index_all(indexing *job, const char *const *paths, int n, leat_error 
         const leat__target *target = &targets.at[i];
         if (target->kind == LEAT_TARGET_FOLDER) {
             rc = finish_source(job, target->source, false, err);
-        } else if (target->kind != LEAT_TARGET_RECORDS) {
-            rc = leat__target_refuse(target, "an index is of a folder or of TFRecord files", err);
+        } else if (target->kind != LEAT_TARGET_RECORDS && target->kind != LEAT_TARGET_TAR) {
+            rc = leat__target_refuse(target, "an index is of a folder, of TFRecord files or of tar archives",
+                                     err);
         } else if (target->compression != LEAT_COMPRESSION_NONE) {
             rc = leat__target_refuse(target, "it is read as a stream and needs no index", err);
         }
     }
-    if (rc == 0) rc = index_records(job, &targets, err);
+    if (rc == 0) rc = index_files(job, &targets, LEAT_TARGET_RECORDS, err);
+    if (rc == 0) rc = index_files(job, &targets, LEAT_TARGET_TAR, err);
     if (rc == 0) tell_place(job->config, &job->options);
     leat__targets_free(&targets);
     return rc;

@@ -78,7 +78,8 @@ int leat__tool_checkpoints(const leat__source *source, bool records, const leat_
                            const leat_tool_config *config, uint64_t *n_noted, leat_error *err) {
     const int n_threads = leat__tool_threads(config);
     leat__open_options options = *open;
-    options.refresh = !records; /* shards of one folder share them, and this may be some of the shards */
+    options.refresh =
+        !source->class->sharded; /* shards of one folder share them, and this may be some of the shards */
     uint64_t cache_bytes_max;
     LEAT_TRY(leat__cache_limit(open->cache_dir, &cache_bytes_max, err));
     const leat__jpeg_store_options how = {/* as much as a pipeline with its usual budget can load */

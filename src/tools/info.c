@@ -310,8 +310,18 @@ static int count_classes(leat_info *info, const leat__source *source, bool folde
     return 0;
 }
 
-static int read_records(leat_info *info, look *l, const leat__targets *targets, int64_t look_at,
-                        leat_error *err) {
+static int read_samples(leat_info *info, look *l, leat__source *source, int64_t look_at, leat_error *err) {
+    leat__tool_warn(l->config, source);
+    l->source = source;
+    info->n_samples = source->n_samples;
+    const int rc = look_at_samples(l, leat__tool_threads(l->config), source->n_samples, look_at, err);
+    leat__source_free(&source);
+    return rc;
+}
+
+/* TFRecord files or tar archives. */
+static int read_shards(leat_info *info, look *l, const leat__targets *targets, int64_t look_at,
+                       leat_error *err) {
     const char **paths = leat__alloc(LEAT_MEM_TOOL, targets->n * sizeof *paths);
     if (!paths) return leat__fail_memory(err, targets->n * sizeof *paths, "file names");
     leat__compression packed = LEAT_COMPRESSION_NONE;
@@ -319,24 +329,24 @@ static int read_records(leat_info *info, look *l, const leat__targets *targets, 
         paths[i] = targets->at[i].path;
         packed = LEAT_MAX(packed, targets->at[i].compression);
     }
+    const bool tar = targets->at[0].kind == LEAT_TARGET_TAR;
     static const char *const names[] = {"tfrecord", "tfrecord gzip", "tfrecord zlib"};
-    snprintf(info->kind, sizeof info->kind, "%s", names[packed]);
+    snprintf(info->kind, sizeof info->kind, "%s", tar ? "webdataset" : names[packed]);
+    const leat__open_options options = leat__tool_open_options(l->config);
+    leat__source *source;
     int rc;
-    if (packed != LEAT_COMPRESSION_NONE) {
+    if (tar) {
+        const leat__webdataset_options archives = {.patterns = paths, .n = (int)targets->n};
+        l->targets = targets; /* the first field is a picture */
+        rc = leat__webdataset_open(&source, &archives, &options, err);
+        if (rc == 0) rc = read_samples(info, l, source, look_at, err);
+    } else if (packed != LEAT_COMPRESSION_NONE) {
         rc = look_at_stream(l, paths, (int)targets->n, targets->bytes, info, err);
         if (rc == 0 && l->summary[0].n_sized == 0 && info->n_samples > 0)
             rc = leat__fail(err, LEAT_ERR_FORMAT, "%s is compressed, but no whole record is in it", paths[0]);
     } else {
-        const leat__open_options options = leat__tool_open_options(l->config);
-        leat__source *source;
         rc = leat__records_open(&source, paths, (int)targets->n, &options, err);
-        if (rc == 0) {
-            leat__tool_warn(l->config, source);
-            l->source = source;
-            info->n_samples = source->n_samples;
-            rc = look_at_samples(l, leat__tool_threads(l->config), source->n_samples, look_at, err);
-            leat__source_free(&source);
-        }
+        if (rc == 0) rc = read_samples(info, l, source, look_at, err);
     }
     leat__free(paths);
     return rc;
@@ -478,8 +488,8 @@ int leat_info_read(leat_info *info, const char *path, int64_t look_at, const lea
         for (int i = 0; i < n_threads; i++) l.summary[i].tallies.kind = LEAT_MEM_TOOL;
         info->bytes = targets.bytes;
         info->n_files = targets.n;
-        rc = records ? read_records(info, &l, &targets, look_at, err)
-                     : read_images(info, &l, &targets, look_at, err);
+        rc = records || targets.at[0].kind == LEAT_TARGET_TAR ? read_shards(info, &l, &targets, look_at, err)
+                                                              : read_images(info, &l, &targets, look_at, err);
     }
     for (int i = 0; i < n_threads && l.summary; i++) {
         add_up(&total, &l.summary[i]);

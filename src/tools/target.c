@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "format/tar.h"
 #include "format/tfrecord.h"
 #include "tools/tools.h"
 
@@ -45,7 +46,6 @@ static const struct {
     uint16_t at, n;
     const char *magic, *what;
 } foreign[] = {
-    {257, 5, "ustar", "a tar archive: unpack it first"},
     {0, 4, "PK\3\4", "a zip archive: unpack it first, or read an .npz with npy"},
     {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"},
     {0, 4, "Rar!", "a rar archive: unpack it first"},
@@ -76,6 +76,10 @@ static void classify(leat__target *target, const uint8_t *head, size_t n) {
     if (target->certain) return;
     if (leat__codec_detect(head, n) != LEAT_CODEC_UNKNOWN && !named) {
         target->kind = LEAT_TARGET_IMAGE;
+        return;
+    }
+    if (n >= LEAT_TAR_BLOCK && leat__tar_is_header(head)) {
+        target->kind = LEAT_TARGET_TAR;
         return;
     }
     target->compression = leat__compression_detect(head, n);
@@ -115,7 +119,7 @@ void leat__tool_reason(char *out, size_t cap, const char *message, const char *p
 }
 
 static void look_at(leat__target *target) {
-    uint8_t head[512];
+    uint8_t head[LEAT_TAR_BLOCK];
     leat__file file;
     leat__stat st;
     leat_error err;
@@ -286,7 +290,7 @@ void leat__targets_free(leat__targets *targets) {
 
 int leat__target_refuse(const leat__target *target, const char *wanted, leat_error *err) {
     static const char *const words[] = {"a folder of images", "a TFRecord file", "an image",
-                                        "a list of files"};
+                                        "a list of files", "a tar archive"};
     char shown[500];
     leat__printable(shown, sizeof shown, target->path, strlen(target->path));
     if (target->kind == LEAT_TARGET_OTHER)

@@ -35,6 +35,7 @@ typedef enum leat__target_kind {
     LEAT_TARGET_RECORDS, /* a TFRecord file                            */
     LEAT_TARGET_IMAGE,   /* an image file                              */
     LEAT_TARGET_LIST,    /* a table of image files, already open       */
+    LEAT_TARGET_TAR,     /* a tar archive with samples, as webdataset reads it */
     LEAT_TARGET_OTHER    /* nothing that leat reads, or not readable   */
 } leat__target_kind;
 

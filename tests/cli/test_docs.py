@@ -78,7 +78,7 @@ def test_every_operation_is_explained_and_says_what_differs():
 
 
 def test_names_elsewhere_begin_with_their_library():
-    name = r"(?:(?:tf|keras|torch\.utils\.data|PIL)\.[\w.]+|(?:torchvision|keras|albumentations) [\w.]+)(?:\(\w+(?:=\"\w+\")?\))?"
+    name = r"(?:(?:tf|keras|torch\.utils\.data|PIL|webdataset)\.[\w.]+|(?:torchvision|keras|albumentations) [\w.]+)(?:\(\w+(?:=\"\w+\")?\))?"
     for op in json.loads(leat("ops", "--json")):
         assert re.fullmatch(rf"(?:{name}(?:, {name})*)?", op["like"]), f"{op['name']}: {op['like']}"
 
@@ -86,7 +86,7 @@ def test_names_elsewhere_begin_with_their_library():
 def example_texts() -> list[str]:
     """Indented lines that begin with a source, with the lines after them that begin with a bar."""
     words = "\n".join(page.read_text() for page in PAGES)
-    found = re.findall(r"^ {4}((?:synth|folder|tfrecord|list|cifar|fixed|npy|concatenate|sample_from|choose_from|zip)\b.*\|.*(?:\n {6}\| .*)*)", words, re.M)
+    found = re.findall(r"^ {4}((?:synth|folder|tfrecord|webdataset|list|cifar|fixed|npy|concatenate|sample_from|choose_from|zip)\b.*\|.*(?:\n {6}\| .*)*)", words, re.M)
     return [" ".join(text.split()) for text in found]
 
 
@@ -95,7 +95,7 @@ def test_every_text_can_be_read(text, tmp_path):
     """Those on made-up pictures are planned; of the others only the files may be missing."""
     done = subprocess.run([LEAT, "plan", "--no-side-files", text], capture_output=True, text=True, cwd=tmp_path)
     missing = re.search("cannot find|cannot open|no file|No such file", done.stderr)
-    files = re.search(r"(?:^|['\"])(?:folder|tfrecord|list|cifar|fixed|npy)\b", text)
+    files = re.search(r"(?:^|['\"])(?:folder|tfrecord|webdataset|list|cifar|fixed|npy)\b", text)
     assert missing if files else done.returncode == 0, done.stderr
 
 

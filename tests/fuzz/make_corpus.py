@@ -10,6 +10,7 @@ something new (-set_cover_merge=1 -max_len=700), region_fails is one that it fou
 import gzip
 import io
 import struct
+import tarfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -185,6 +186,16 @@ def main() -> None:
         out = io.BytesIO()
         save(out, image=np.arange(96, dtype="u1").reshape(4, 2, 4, 3), label=np.arange(4))
         put("zip", name, undated(out.getvalue()))
+    for kind, name in ((tarfile.USTAR_FORMAT, "ustar"), (tarfile.GNU_FORMAT, "gnu"), (tarfile.PAX_FORMAT, "pax")):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=kind) as archive:
+            for i, key in enumerate(("a", "dir/b", "long/" + "n" * (90 if kind == tarfile.USTAR_FORMAT else 120))):
+                for extension, data in (("jpg", b"x" * 600 * i), ("cls", b"%d" % i), ("json", b"{}")):
+                    member = tarfile.TarInfo(f"{key}.{extension}")
+                    member.size = len(data)
+                    archive.addfile(member, io.BytesIO(data))
+        for forged in (0, 40):
+            put("tar", f"{name}{forged}", bytes([forged]) + out.getvalue().rstrip(b"\0") + bytes(1024))
     texts = [
         "folder photos/train | shuffle seed=7 | decode | random_resized_crop 224 | random_flip_left_right"
         " | normalize imagenet layout=nchw | batch 64 drop_remainder=true | prefetch auto",
@@ -207,6 +218,7 @@ def main() -> None:
     ]
     for i, text in enumerate(texts):
         put("spec", f"text{i}", text.encode())
+    put("spec", "webdataset", b"webdataset train-*.tar image=jpg,png label=cls | shuffle | decode | resize 8 8 | batch 4")
     for i, text in enumerate(("a == 3", "a in 1, 2,x1 and b<=1/2 or not (c != 'x y' and a not in (4,-5))", "((b>0.5)or(c<7))and a!=0")):
         put("predicate", f"condition{i}", text.encode())
 

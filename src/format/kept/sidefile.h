@@ -15,7 +15,12 @@
 #include "base/mem.h"
 
 enum { LEAT_SIDEFILE_HEADER = 32 };
-enum { LEAT_SIDEFILE_FOLDER = 1, LEAT_SIDEFILE_RECORDS = 2, LEAT_SIDEFILE_ANSWERS = 3 };
+enum {
+    LEAT_SIDEFILE_FOLDER = 1,
+    LEAT_SIDEFILE_RECORDS = 2,
+    LEAT_SIDEFILE_ANSWERS = 3,
+    LEAT_SIDEFILE_TAR = 4
+};
 
 /* Fills the header that goes in front of a payload of n bytes. */
 void leat__sidefile_write_header(uint8_t header[LEAT_SIDEFILE_HEADER], int kind, const void *payload,
