@@ -47,13 +47,15 @@ from ._sources import (
     from_tfrecord,
     synthetic,
 )
+from ._webdataset import from_webdataset
 
 __all__ = [
     "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
     "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
     "ShapeError", "StateError", "StoppedError", "TFRecordWriter", "TensorSpec", "TextError", "UnsupportedError", "__version__",
     "choose_from_datasets", "concatenate", "example", "from_arrays", "from_csv", "from_directory", "from_generator",
-    "from_npy", "from_python", "from_text", "from_tfrecord", "sample_from_datasets", "synthetic", "zip",
+    "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset", "sample_from_datasets",
+    "synthetic", "zip",
 ]
 
 
