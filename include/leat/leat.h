@@ -192,7 +192,10 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
     int64_t shape[LEAT_NDIM_MAX];
     int64_t stride[LEAT_NDIM_MAX]; /* in bytes; all zero in what a caller gives = contiguous            */
     const int64_t *offsets;        /* ragged: sample i has values [offsets[i], offsets[i+1]); else NULL */
-    uint64_t reserved[2];          /* must be 0 in what a caller gives                                  */
+    /* Of what a caller gives, ragged: sample i has values [offsets[i], ends[i]), so that samples may lie anywhere behind
+     * data, in any order, and shape[0] is the number of both. NULL = offsets[i+1]. */
+    const int64_t *ends;
+    uint64_t reserved[1]; /* must be 0 in what a caller gives                                           */
 } leat_tensor;
 
 /* All samples of a batch have one shape. When the batch size is 1 (no `batch`, or `batch 1`) there is nothing to stack: a

@@ -180,12 +180,27 @@ static int take_view(Pipeline *self, PyObject *object, Py_buffer **out) {
     return 0;
 }
 
-/* (name, dtype, memory) or (name, dtype, memory, offsets). The memory is used as it is and kept. */
+/* Numbers for a ragged array: n, or one more. */
+static int take_places(Pipeline *self, const char *name, PyObject *given, const int64_t **out, int64_t *n) {
+    Py_buffer *view;
+    if (take_view(self, given, &view) < 0) return -1;
+    if (view->itemsize != sizeof(int64_t) || view->ndim != 1 ||
+        (view->strides && view->shape[0] > 1 && view->strides[0] != sizeof(int64_t))) {
+        PyErr_Format(PyExc_TypeError, "array %s: offsets must be 64-bit numbers in a row", name);
+        return -1;
+    }
+    *out = view->buf;
+    *n = view->shape[0];
+    return 0;
+}
+
+/* (name, dtype, memory), (name, dtype, memory, offsets) or (name, dtype, memory, offsets, ends). The memory is used as it is
+ * and kept. */
 static int take_array(Pipeline *self, PyObject *given, leat_tensor *out) {
     const char *name, *dtype;
-    PyObject *memory, *offsets = Py_None;
+    PyObject *memory, *offsets = Py_None, *ends = Py_None;
     Py_buffer *view;
-    if (!PyArg_ParseTuple(given, "ssO|O", &name, &dtype, &memory, &offsets)) return -1;
+    if (!PyArg_ParseTuple(given, "ssO|OO", &name, &dtype, &memory, &offsets, &ends)) return -1;
     *out = (leat_tensor){.name = name, .dtype = find_dtype(dtype)};
     if (out->dtype < 0 || take_view(self, memory, &view) < 0) return -1;
     if ((size_t)view->itemsize != leat_dtype_size(out->dtype) || view->ndim < 1 ||
@@ -198,16 +213,17 @@ static int take_array(Pipeline *self, PyObject *given, leat_tensor *out) {
     out->ndim = view->ndim;
     for (int i = 0; i < view->ndim; i++) {
         out->shape[i] = view->shape[i];
-        out->stride[i] = view->strides[i];
+        if (view->strides) out->stride[i] = view->strides[i]; /* ctypes gives none: contiguous */
     }
     if (offsets == Py_None) return 0;
-    if (take_view(self, offsets, &view) < 0) return -1;
-    if (view->itemsize != sizeof(int64_t) || view->ndim != 1 || view->shape[0] < 1) {
-        PyErr_Format(PyExc_TypeError, "array %s: offsets must be 64-bit numbers", name);
+    int64_t n_ends = 0;
+    if (take_places(self, name, offsets, &out->offsets, &out->shape[0]) < 0) return -1;
+    if (ends == Py_None) out->shape[0]--;
+    else if (take_places(self, name, ends, &out->ends, &n_ends) < 0) return -1;
+    if (out->shape[0] < 0 || (out->ends && n_ends != out->shape[0])) {
+        PyErr_Format(PyExc_ValueError, "array %s: its offsets do not fit its ends", name);
         return -1;
     }
-    out->offsets = view->buf;
-    out->shape[0] = view->shape[0] - 1;
     return 0;
 }
 

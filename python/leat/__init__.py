@@ -54,7 +54,7 @@ __all__ = [
     "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
     "ShapeError", "StateError", "StoppedError", "TFRecordWriter", "TensorSpec", "TextError", "UnsupportedError", "__version__",
     "choose_from_datasets", "concatenate", "example", "from_arrays", "from_csv", "from_directory", "from_generator",
-    "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset", "sample_from_datasets",
+    "from_huggingface", "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset", "sample_from_datasets",
     "synthetic", "zip",
 ]
 
@@ -70,6 +70,23 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
     from ._python import from_python as make  # what it needs takes time to import
 
     return make(dataset, workers, items)
+
+
+def from_huggingface(dataset: Any, *, image: str | None = "image", label: str | None = "label", decode: bool = True,
+                     **fields: str) -> Dataset:
+    """A datasets.Dataset of Hugging Face, on the memory of its Arrow table: nothing is copied, no Python runs for a sample.
+
+        leat.from_huggingface(load_dataset("cifar10", split="train")).shuffle().resize(224, 224).batch(64)
+        leat.from_huggingface(dataset, image="photo", label="breed", caption="text")
+
+    image, label and further names are fields; their values are columns. Without a choice, image is the column of that
+    name or the only one with pictures, label the column of that name or the only one with classes; None leaves it
+    out. Pictures are decoded (RGB, 8 bits) in front of the first operation that needs pixels; decode=False leaves their
+    bytes. Numbers are arrays, strings are bytes, lists of numbers are ragged.
+    """
+    from ._huggingface import from_huggingface as make
+
+    return make(dataset, image, label, decode, fields)
 
 
 def __getattr__(name: str) -> Any:

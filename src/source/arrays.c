@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slices along axis 0 of memory that the caller owns: tf.data's from_tensor_slices. Contiguous slices are handed on
- * as they are; others are gathered. A ragged array (offsets) gives strings of bytes or rows of differing length. */
+ * as they are; others are gathered. A ragged array (offsets) gives strings of bytes or rows of differing length, which lie in a
+ * row or, with ends, anywhere. */
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -21,6 +22,10 @@ static uint8_t *gather(uint8_t *dst, const uint8_t *src, const leat_tensor *a, i
     return dst;
 }
 
+static int64_t end_of(const leat_tensor *a, int64_t slice) {
+    return a->ends ? a->ends[slice] : a->offsets[slice + 1];
+}
+
 static int read_slice(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
                       leat_error *err) {
     const arrays *self = (const arrays *)source;
@@ -34,7 +39,7 @@ static int read_slice(const leat__source *source, leat__reader *reader, uint64_t
         leat__value *v = &values[i];
         const size_t item = leat_dtype_size(a->dtype);
         if (a->offsets) {
-            const int64_t begin = a->offsets[sample], count = a->offsets[sample + 1] - begin;
+            const int64_t begin = a->offsets[sample], count = end_of(a, (int64_t)sample) - begin;
             if (begin < 0 || count < 0)
                 return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRIu64,
                                   a->name, sample);
@@ -106,6 +111,8 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     const int64_t n = a->shape[0];
     if (a->dtype == LEAT_DTYPE_BYTES && !a->offsets)
         return leat__fail(err, LEAT_ERR_TYPE, "array %s: bytes need offsets (n + 1 of them)", a->name);
+    if (a->ends && !a->offsets)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: it has ends, but no offsets", a->name);
     if (!a->data && n > 0) return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: no data", a->name);
     if (i > 0 && n != (int64_t)self->base.n_samples)
         return leat__fail(err, LEAT_ERR_SHAPE, "array %s has %" PRId64 " slices, array %s has %" PRIu64,
@@ -129,10 +136,10 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     if (a->offsets) {
         bytes = 0;
         for (int64_t k = 0; k < n; k++) {
-            if (a->offsets[k] < 0 || a->offsets[k + 1] < a->offsets[k])
+            if (a->offsets[k] < 0 || end_of(a, k) < a->offsets[k])
                 return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRId64,
                                   a->name, k);
-            bytes = LEAT_MAX(bytes, (size_t)(a->offsets[k + 1] - a->offsets[k]) * leat_dtype_size(a->dtype));
+            bytes = LEAT_MAX(bytes, (size_t)(end_of(a, k) - a->offsets[k]) * leat_dtype_size(a->dtype));
         }
         const int64_t any = -1;
         leat__source_field(&self->base, a->name, a->dtype, 1, &any)->ragged = 1;

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets of other libraries: what the webdataset package gives, leat gives too."""
+"""Data sets of other libraries: what the webdataset package and Hugging Face datasets give, leat gives too."""
 import io
+import pickle
+import random
 
+import datasets
 import leat
 import numpy
+import pyarrow
 import pytest
 import webdataset
 from PIL import Image
@@ -91,3 +95,124 @@ def test_resuming(shards):
     again = leat.from_webdataset(shards / "*.tar").shuffle(seed=3).resize(8, 8).random_flip_left_right().batch(8)
     again.restore(state)
     assert rest and [(images.tobytes(), labels.tolist()) for images, labels in again] == rest
+
+
+# ------------------------------------------------------------------------------------------ Hugging Face
+
+
+def rows(n: int = 40) -> dict:
+    return {"image": [{"bytes": picture(i), "path": None} for i in range(n)], "label": [i % 3 for i in range(n)],
+            "text": [f"größe {i}" for i in range(n)], "score": [i / 4 for i in range(n)],
+            "ids": [list(range(i % 5)) for i in range(n)], "box": [[i, 1.0, 2.0, 3.0] for i in range(n)]}
+
+
+FEATURES = datasets.Features({
+    "image": datasets.Image(), "label": datasets.ClassLabel(names=["ant", "bee", "cat"]), "text": datasets.Value("string"),
+    "score": datasets.Value("float32"), "ids": datasets.Sequence(datasets.Value("int32")),
+    "box": datasets.Sequence(datasets.Value("float32"), length=4)})
+FIELDS = {"text": "text", "score": "score", "ids": "ids", "box": "box"}
+
+
+def made(n: int = 40) -> datasets.Dataset:
+    return datasets.Dataset.from_dict(rows(n), features=FEATURES)
+
+
+def check(dataset: datasets.Dataset, numbers: list[int]) -> None:
+    """Every field of every sample is that of the row with that number."""
+    ds = leat.from_huggingface(dataset, decode=False, **FIELDS)
+    assert ds.samples == len(numbers)
+    at = 0
+    for batch in ds.batch(6):
+        for k in range(len(batch["label"])):
+            i = numbers[at]
+            at += 1
+            assert batch["image"][k] == picture(i) and batch["label"][k] == i % 3 and batch["text"][k].decode() == f"größe {i}"
+            assert batch["score"][k] == i / 4 and batch["ids"][k].tolist() == list(range(i % 5))
+            assert batch["box"][k].tolist() == [i, 1, 2, 3]
+    assert at == len(numbers)
+
+
+def test_every_row():
+    check(made(), list(range(40)))
+
+
+def test_chunks_and_rows_that_were_chosen(tmp_path):
+    whole = made()
+    check(datasets.concatenate_datasets([whole.select(range(10)), whole.select(range(25, 40)), whole.select(range(3))]),
+          [*range(10), *range(25, 40), *range(3)])
+    order = random.Random(1).sample(range(40), 20)
+    check(whole.select(order), order)
+    check(whole.select(range(7, 23)), list(range(7, 23)))
+    check(whole.filter(lambda row: row["label"] == 1), [i for i in range(40) if i % 3 == 1])
+    assert sorted(whole.shuffle(seed=2)["score"]) == [i / 4 for i in range(40)]
+    shuffled = whole.shuffle(seed=2)
+    check(shuffled, [round(4 * score) for score in shuffled["score"]])
+    whole.save_to_disk(tmp_path / "kept", num_shards=3)  # memory that is mapped from files
+    check(datasets.load_from_disk(str(tmp_path / "kept")), list(range(40)))
+
+
+def test_pictures_are_decoded():
+    ds = leat.from_huggingface(made()).resize(8, 8).batch(5)
+    images, labels = next(iter(ds))
+    assert images.shape == (5, 8, 8, 3) and labels.tolist() == [0, 1, 2, 0, 1]
+    single = leat.from_huggingface(made().select([11])).batch(1)
+    assert (next(iter(single))[0][0] == pixels(picture(11))).all()
+    names = made().rename_columns({"image": "img", "label": "breed"})  # the only columns of their kinds
+    assert [field.name for field in leat.from_huggingface(names).resize(8, 8).batch(5).element_spec] == ["image", "label"]
+
+
+def test_a_row_without_a_picture_is_a_bad_sample():
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.Value("int64")})
+    rows = {"image": [None, {"bytes": picture(1), "path": "a.png"}], "label": [0, 1]}
+    ds = leat.from_huggingface(datasets.Dataset.from_dict(rows, features=features)).resize(4, 4).batch(2)
+    with pytest.raises(leat.DecodeError, match="slice 0: decode: not an image: the file is empty"):
+        list(ds)
+    assert [labels.tolist() for _, labels in ds.options(on_error="skip")] == [[1]]
+
+
+def test_memory_is_not_copied():
+    dataset = made()
+    column = dataset.data.column("image").chunk(0).field("bytes")
+    buffer = column.buffers()[2]
+    taken = leat.from_huggingface(dataset)._origin.lazy_arrays()
+    assert numpy.frombuffer(taken[0][2], "uint8").__array_interface__["data"][0] == buffer.address
+
+
+def test_memory_outlives_the_dataset():
+    ds = leat.from_huggingface(made(), decode=False).batch(40)
+    again = pickle.loads(pickle.dumps(ds))
+    for one in (ds, again):
+        images, _ = next(iter(one))
+        assert images.tolist() == [picture(i) for i in range(40)]
+
+
+def test_wide_offsets_and_missing_values():
+    table = pyarrow.table({"x": pyarrow.array([b"a", None, b"ccc"], pyarrow.large_binary()),
+                           "y": pyarrow.array([1, 2, 3], pyarrow.int16()),
+                           "z": pyarrow.array([[1.0], None, [2.0, 3.0]], pyarrow.large_list(pyarrow.float64()))})
+    dataset = datasets.Dataset(table.slice(0, 3))
+    batch = next(iter(leat.from_huggingface(dataset, x="x", y="y", z="z").batch(3)))
+    assert batch["x"].tolist() == [b"a", b"", b"ccc"] and batch["y"].tolist() == [1, 2, 3]
+    assert batch["z"].tolist() == [[1.0], [], [2.0, 3.0]]
+    part = datasets.Dataset(table.slice(1, 2))  # chunks that begin inside of their buffers
+    batch = next(iter(leat.from_huggingface(part, x="x", y="y", z="z").batch(3)))
+    assert batch["x"].tolist() == [b"", b"ccc"] and batch["y"].tolist() == [2, 3] and batch["z"].tolist() == [[], [2.0, 3.0]]
+
+
+def test_what_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="label='nose': there is no such column; there are image, label"):
+        leat.from_huggingface(made(), label="nose")
+    with pytest.raises(TypeError, match=r"choose one, such as dataset\['train'\]"):
+        leat.from_huggingface(datasets.DatasetDict(train=made()))
+    with pytest.raises(TypeError, match="needs a datasets.Dataset, not IterableDataset"):
+        leat.from_huggingface(made().to_iterable_dataset())
+    empty = datasets.Dataset.from_dict({"label": [1, None, 2]})
+    with pytest.raises(ValueError, match="column label has 1 empty values"):
+        leat.from_huggingface(empty)
+    nested = datasets.Dataset.from_dict({"x": [[[1, 2], [3]]]})
+    with pytest.raises(ValueError, match="column x is of list"):
+        leat.from_huggingface(nested, x="x")
+    (tmp_path / "a.png").write_bytes(picture(1))
+    files = datasets.Dataset.from_dict({"image": [str(tmp_path / "a.png")]}).cast_column("image", datasets.Image())
+    with pytest.raises(ValueError, match=r"column image has no bytes in row 0, only the path '.*a\.png'"):
+        leat.from_huggingface(files)

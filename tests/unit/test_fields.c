@@ -171,6 +171,32 @@ static void test_ragged_arrays(void **state) {
     refuse_arrays(&wrong, 1, LEAT_ERR_ARGUMENT, "go back");
 }
 
+/* Slices with ends of their own lie anywhere: in another order, over one another, with gaps. */
+static void test_scattered_arrays(void **state) {
+    (void)state;
+    static const char text[] = "onetwothree";
+    static const int64_t begins[] = {6, 0, 11, 1, 3}, ends[] = {11, 3, 11, 11, 6},
+                         back[] = {11, 3, 10, 11, 6};
+    leat_tensor array = {.name = "word",
+                         .data = (void *)text,
+                         .dtype = LEAT_DTYPE_BYTES,
+                         .ndim = 1,
+                         .shape = {5},
+                         .offsets = begins,
+                         .ends = ends};
+    leat_pipeline *pipeline = open_arrays(&array, 1, "batch 5");
+    leat_batch b = next_ok(pipeline);
+    assert_int_equal(b.tensor[0].shape[0], 21);
+    assert_memory_equal(b.tensor[0].data, "threeonenetwothreetwo", 21);
+    assert_true(b.tensor[0].offsets[2] == 8 && b.tensor[0].offsets[3] == 8 && !b.tensor[0].ends);
+    leat_batch_release(&b);
+    leat_pipeline_close(&pipeline);
+    array.ends = back;
+    refuse_arrays(&array, 1, LEAT_ERR_ARGUMENT, "go back at slice 2");
+    array.ends = ends, array.offsets = NULL, array.dtype = LEAT_DTYPE_U8;
+    refuse_arrays(&array, 1, LEAT_ERR_ARGUMENT, "it has ends, but no offsets");
+}
+
 static void test_bad_arrays(void **state) {
     (void)state;
     int32_t data[12] = {0};
@@ -436,15 +462,11 @@ static void test_undecoded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_strided_arrays),
-        cmocka_unit_test(test_ragged_arrays),
-        cmocka_unit_test(test_bad_arrays),
-        cmocka_unit_test(test_every_type),
-        cmocka_unit_test(test_float_table),
-        cmocka_unit_test(test_missing_and_wrong),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_ragged_features),
+        cmocka_unit_test(test_arrays),        cmocka_unit_test(test_strided_arrays),
+        cmocka_unit_test(test_ragged_arrays), cmocka_unit_test(test_scattered_arrays),
+        cmocka_unit_test(test_bad_arrays),    cmocka_unit_test(test_every_type),
+        cmocka_unit_test(test_float_table),   cmocka_unit_test(test_missing_and_wrong),
+        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_ragged_features),
         cmocka_unit_test(test_undecoded),
     };
     return cmocka_run_group_tests_name("fields", tests, begin_files, end_files);
