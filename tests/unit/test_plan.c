@@ -24,7 +24,7 @@ static void test_refusals(void **state) {
         {"synth | shard 1/2/3", LEAT_ERR_ARGUMENT, "i/n"},
         {"synth | shard 0/99999999999999999999", LEAT_ERR_ARGUMENT, "i/n"},
         {"synth | prefetch 0", LEAT_ERR_ARGUMENT, "auto"},
-        {"synth | prefetch -1", LEAT_ERR_ARGUMENT, "auto"},
+        {"synth | prefetch -2", LEAT_ERR_ARGUMENT, "auto"},
         {"synth | prefetch many", LEAT_ERR_ARGUMENT, "auto"},
         {"synth | take 0", LEAT_ERR_NOT_FOUND, "no sample is left"},
         {"synth 10 | skip 10", LEAT_ERR_NOT_FOUND, "no sample is left"},
