@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small convolutional network with PyTorch, augmenting on the device that trains.
+"""Trains a small convolutional network with PyTorch.
 
     python examples/train_torch.py
 
-The engine reads, shuffles and crops; u8 pictures and the numbers that it has drawn go to the device, where they are
-turned, coloured and normalized. The pictures are made up, landscapes with one of ten figures in them: for your own,
-put leat.from_directory("photos/train") in place of leat.synthetic(...).
+The engine reads, shuffles, augments and normalizes; batches come as torch models take them. With a GPU they are written
+into pinned memory and copied to it one batch ahead. The pictures are made up, landscapes with one of ten figures in
+them: for your own, put leat.from_directory("photos/train") in place of leat.synthetic(...). docs/python.md shows how to
+leave the augmentation to the device.
 """
 import copy
 import sys
@@ -21,11 +22,10 @@ CLASSES, SIDE, EPOCHS, PATIENCE, WANTED, ENOUGH = 10, 32, 10, 4, 0.95, 0.97
 def datasets() -> tuple[leat.Dataset, leat.Dataset]:
     """What is learned from, drawn anew in every epoch, and what is tested with."""
     train = (leat.synthetic(4800, SIDE + 4, SIDE + 4, classes=CLASSES, seed=1).shuffle(seed=7).random_crop(SIDE)
-             .on_device()
              .random_flip_left_right().color_jitter(0.1, 0.1).random_rotation(0.02)
              .normalize("imagenet").batch(64, drop_remainder=True))
     test = (leat.synthetic(500, SIDE + 4, SIDE + 4, classes=CLASSES, seed=2).center_crop(SIDE)
-            .on_device().normalize("imagenet").batch(100))
+            .normalize("imagenet").batch(100))
     return train, test
 
 
@@ -40,31 +40,24 @@ def network() -> nn.Module:
 
 def main() -> int:
     torch.manual_seed(0)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    gpu = torch.cuda.is_available()
     train, test = datasets()
-    model = network().to(device)
-    augment = leat.device.torch_module(train)
-    prepare = leat.device.torch_module(test)
+    model = network().to("cuda" if gpu else "cpu")
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=1e-4)  # decay is L2's part
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, epochs=EPOCHS, steps_per_epoch=len(train))
-    learned, tested = train.to_torch(), test.to_torch()
+    learned, tested = (ds.to_torch(device="cuda" if gpu else None, pin_memory=gpu) for ds in (train, test))
 
     def accuracy() -> float:
         model.eval()
-        right = 0
         with torch.no_grad():
-            for inputs, labels in tested:
-                images = prepare({name: x.to(device) for name, x in inputs.items()})
-                right += int((model(images).argmax(1) == labels.to(device)).sum())
-        return right / 500
+            return sum(int((model(images).argmax(1) == labels).sum()) for images, labels in tested) / 500
 
     best, best_model, waited = 0.0, model.state_dict(), 0
     for epoch in range(EPOCHS):
         model.train()
         total = 0.0
-        for inputs, labels in learned:
-            images = augment({name: x.to(device, non_blocking=True) for name, x in inputs.items()})
-            loss = nn.functional.cross_entropy(model(images), labels.to(device))
+        for images, labels in learned:
+            loss = nn.functional.cross_entropy(model(images), labels)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -128,6 +128,10 @@ typedef enum leat_dtype {
 enum { LEAT_ON_ERROR_RAISE = 0, LEAT_ON_ERROR_SKIP = 1, LEAT_ON_ERROR_REPLACE = 2 };
 enum { LEAT_LOG_INFO, LEAT_LOG_WARNING };
 
+/* Where the channels of a picture are. NONE: it was not said, or the field is no picture. A sample has no batch axis:
+ * NHWC is (height, width, channels), NCHW is (channels, height, width). */
+enum { LEAT_LAYOUT_NONE = 0, LEAT_LAYOUT_NHWC = 1, LEAT_LAYOUT_NCHW = 2 };
+
 #define LEAT_NDIM_MAX 6
 #define LEAT_NO_SAMPLE UINT64_MAX
 
@@ -195,6 +199,9 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
     /* Of what a caller gives, ragged: sample i has values [offsets[i], ends[i]), so that samples may lie anywhere behind
      * data, in any order, and shape[0] is the number of both. NULL = offsets[i+1]. */
     const int64_t *ends;
+    /* LEAT_LAYOUT_*, in what a caller gives: of pictures (n, channels, height, width) NCHW. They are used where they lie,
+     * as pictures (height, width, channels). In a batch it is 0: leat_pipeline_fields tells the layout. */
+    int layout;
     uint64_t reserved[1]; /* must be 0 in what a caller gives                                           */
 } leat_tensor;
 
@@ -222,7 +229,9 @@ typedef struct leat_field { /* what a batch will hold, known before the first on
     int ndim;
     int64_t shape[LEAT_NDIM_MAX]; /* of one sample; -1 = differs from sample to sample                 */
     int ragged;
-    uint64_t reserved[2]; /* must be 0 in what a caller gives                                          */
+    int mask;   /* 1 = classes of pixels: a field of `mask`, or of decode palette=index; leat fills it */
+    int layout; /* LEAT_LAYOUT_* of a picture; a caller may give NHWC: pixels are written so    */
+    uint64_t reserved[1]; /* must be 0 in what a caller gives                                          */
 } leat_field;
 
 /* One field of one sample, filled in by leat_source_callbacks.read_at. */

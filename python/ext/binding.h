@@ -5,6 +5,7 @@
  *     module.c     the module, its types, errors as exceptions
  *     spec.c       what a pipeline is made of: text, arrays, functions of Python
  *     pipeline.c   Pipeline: opening, waiting for batches without holding the interpreter, closing
+ *     slots.c      memory for batches that Python gives
  *     batch.c      Batch and Tensor: memory handed over by the buffer protocol and DLPack
  *     writer.c     Writer: TFRecord files; tf.train.Examples as bytes
  *
@@ -89,6 +90,7 @@ typedef struct {
     atomic_bool closing;
     PyObject *text, *cache_dir;
     PyObject *progress;  /* callable or NULL: progress(what, done, total)  */
+    PyObject *slot_memory; /* callable or NULL: memory for a batch, with the buffer protocol */
     PyObject *sources;   /* list: functions that read samples, of the text and its parts */
     PyObject *callbacks; /* list: capsules of what the engine calls                      */
     PyObject *cause;     /* the first exception of a callback                            */
@@ -101,6 +103,12 @@ typedef struct {
 
 extern PyType_Spec pipeline_spec;
 
+/* -------------------------------------------------------------------------------------------- slots.c */
+
+/* leat_config.slot_alloc and slot_free: memory that self->slot_memory(bytes) gives. */
+void *slot_alloc(void *user, size_t bytes, size_t alignment);
+void slot_free(void *user, void *memory, size_t bytes);
+
 /* --------------------------------------------------------------------------------------------- spec.c */
 
 /* Makes self->spec of what (text, arrays, source, callbacks, parts) describe; -1 and an exception if an argument is wrong.
@@ -109,6 +117,8 @@ typedef struct spec_given {
     PyObject *text, *arrays, *source, *callbacks, *parts;
 } spec_given;
 int pipeline_spec_build(Pipeline *self, const spec_given *given);
+/* The exception of a callback becomes the error of the engine, and the cause of the exception that this will raise. */
+int take_exception(Pipeline *self, leat_error *err);
 /* The axes of a tensor as a tuple. */
 PyObject *shape_of(const leat_tensor *t);
 

@@ -100,19 +100,20 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
                             "local_world_size",
                             "params",
                             "progress",
+                            "slot_memory",
                             NULL};
     spec_given given = {NULL, Py_None, Py_None, Py_None, Py_None};
-    PyObject *cache_dir = NULL, *progress = Py_None;
+    PyObject *cache_dir = NULL, *progress = Py_None, *slot_memory = Py_None;
     leat_config config = {.n_epochs = -1};
     long long max_bad = 0;
     unsigned long long seed = 0;
     Py_ssize_t memory = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOOiipiLKnO&piiipO:Pipeline", names, &given.text,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOOiipiLKnO&piiipOO:Pipeline", names, &given.text,
                                      &given.arrays, &given.source, &given.callbacks, &given.parts,
                                      &config.n_threads, &config.n_slots, &config.synchronous,
                                      &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
                                      &cache_dir, &config.no_side_files, &config.rank, &config.world_size,
-                                     &config.local_world_size, &config.params, &progress))
+                                     &config.local_world_size, &config.params, &progress, &slot_memory))
         return NULL;
     Pipeline *self = (Pipeline *)PyType_GenericAlloc(type, 0);
     if (!self) {
@@ -125,6 +126,11 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     self->text = Py_NewRef(given.text);
     self->cache_dir = cache_dir;
     if (progress != Py_None) self->progress = Py_NewRef(progress);
+    if (slot_memory != Py_None) {
+        self->slot_memory = Py_NewRef(slot_memory);
+        config.slot_alloc = slot_alloc;
+        config.slot_free = slot_free;
+    }
     config.max_bad = max_bad;
     config.seed = seed;
     config.memory_max_bytes = (size_t)memory;
@@ -165,6 +171,7 @@ static int pipeline_traverse(PyObject *object, visitproc visit, void *arg) {
     Pipeline *self = (Pipeline *)object;
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->progress);
+    Py_VISIT(self->slot_memory);
     Py_VISIT(self->sources);
     Py_VISIT(self->callbacks);
     Py_VISIT(self->cause);
@@ -176,6 +183,7 @@ static int pipeline_clear(PyObject *object) {
     Pipeline *self = (Pipeline *)object;
     close_feed(self);
     Py_CLEAR(self->progress);
+    Py_CLEAR(self->slot_memory);
     Py_CLEAR(self->sources);
     Py_CLEAR(self->callbacks);
     Py_CLEAR(self->cause);
@@ -449,6 +457,23 @@ static PyObject *pipeline_fields(PyObject *object, PyObject *ignored) {
     return list;
 }
 
+/* layouts() -> [(layout, whether it holds classes of pixels)] of the fields */
+static PyObject *pipeline_layouts(PyObject *object, PyObject *ignored) {
+    (void)ignored;
+    static const char *const names[] = {"", "nhwc", "nchw"};
+    const Pipeline *self = (Pipeline *)object;
+    if (!is_open(self)) return NULL;
+    leat_field field[64];
+    int n = leat_pipeline_fields(self->pipeline, field, 64);
+    if (n > 64) n = 64;
+    PyObject *list = PyList_New(n);
+    for (int i = 0; list && i < n; i++) {
+        PyObject *item = Py_BuildValue("sO", names[field[i].layout], field[i].mask ? Py_True : Py_False);
+        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
 /* (batches, samples, turns) of an epoch; -1 = unknown or without end. */
 static PyObject *pipeline_size(PyObject *object, PyObject *ignored) {
     (void)ignored;
@@ -514,6 +539,7 @@ static PyMethodDef pipeline_methods[] = {
     {"name", pipeline_name, METH_O, "Where a sample comes from."},
     {"classes", pipeline_classes, METH_NOARGS, "Names of the classes."},
     {"fields", pipeline_fields, METH_NOARGS, "[(name, dtype, shape of one sample, ragged)]"},
+    {"layouts", pipeline_layouts, METH_NOARGS, "[(layout, whether it is a mask)] of the fields"},
     {"size", pipeline_size, METH_NOARGS, "(batches, samples, turns) of an epoch"},
     {"messages", pipeline_messages, METH_NOARGS, "Warnings since the last call."},
     {"view", pipeline_view, METH_VARARGS, "view(path, samples, versions, size): writes a contact sheet."},

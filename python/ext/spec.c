@@ -6,7 +6,7 @@
 /* ---------------------------------------------------------------------------------------- callbacks */
 
 /* Keeps the exception that a callback has raised, for the one that will be raised in its place, and tells the engine. */
-static int take_exception(Pipeline *self, leat_error *err) {
+int take_exception(Pipeline *self, leat_error *err) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
@@ -194,14 +194,14 @@ static int take_places(Pipeline *self, const char *name, PyObject *given, const 
     return 0;
 }
 
-/* (name, dtype, memory), (name, dtype, memory, offsets) or (name, dtype, memory, offsets, ends). The memory is used as it is
- * and kept. */
+/* (name, dtype, memory[, offsets or None[, ends or None[, layout]]]). The memory is used as it is and kept. */
 static int take_array(Pipeline *self, PyObject *given, leat_tensor *out) {
     const char *name, *dtype;
     PyObject *memory, *offsets = Py_None, *ends = Py_None;
     Py_buffer *view;
-    if (!PyArg_ParseTuple(given, "ssO|OO", &name, &dtype, &memory, &offsets, &ends)) return -1;
-    *out = (leat_tensor){.name = name, .dtype = find_dtype(dtype)};
+    int layout = LEAT_LAYOUT_NONE;
+    if (!PyArg_ParseTuple(given, "ssO|OOi", &name, &dtype, &memory, &offsets, &ends, &layout)) return -1;
+    *out = (leat_tensor){.name = name, .dtype = find_dtype(dtype), .layout = layout};
     if (out->dtype < 0 || take_view(self, memory, &view) < 0) return -1;
     if ((size_t)view->itemsize != leat_dtype_size(out->dtype) || view->ndim < 1 ||
         view->ndim > LEAT_NDIM_MAX) {
@@ -264,7 +264,7 @@ static called *keep_called(Pipeline *self, PyObject *function, bool owned) {
     return rc < 0 ? NULL : c;
 }
 
-/* (n, [(name, dtype, shape, ragged)], max_bytes, identity, function) */
+/* (n, [(name, dtype, shape, ragged[, layout])], max_bytes, identity, function) */
 static int add_source(Pipeline *self, leat_spec *spec, PyObject *given) {
     unsigned long long n, max_bytes, identity;
     PyObject *fields, *function;
@@ -275,8 +275,8 @@ static int add_source(Pipeline *self, leat_spec *spec, PyObject *given) {
     for (int i = 0; i < n_fields && i < ARRAYS_MAX; i++) {
         const char *name, *dtype;
         PyObject *shape;
-        if (!PyArg_ParseTuple(PyList_GetItem(fields, i), "ssO!p", &name, &dtype, &PyTuple_Type, &shape,
-                              &field[i].ragged))
+        if (!PyArg_ParseTuple(PyList_GetItem(fields, i), "ssO!p|i", &name, &dtype, &PyTuple_Type, &shape,
+                              &field[i].ragged, &field[i].layout))
             return -1;
         snprintf(field[i].name, sizeof field[i].name, "%s", name);
         field[i].dtype = find_dtype(dtype);

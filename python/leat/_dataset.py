@@ -14,7 +14,7 @@ from ._methods import Methods
 from ._ops import OPS
 from ._outlets import Outlets
 from ._progress import Progress
-from ._run import CURSOR, Batch, Cursor, Feed, Item, Iterator, Runs, arrange, default_layout
+from ._run import CURSOR, Batch, Cursor, Delivery, Feed, Item, Iterator, Runs, arrange, default_layout
 
 if TYPE_CHECKING:
     from ._combine import Combination
@@ -235,7 +235,8 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         parts = origin.combination.described() if origin.combination else None
         return " | ".join(operations), arrays, source, self._callbacks or None, parts
 
-    def _open(self, synchronous: bool = False, config: Mapping[str, Any] | None = None) -> Feed:
+    def _open(self, synchronous: bool = False, config: Mapping[str, Any] | None = None,
+              delivery: Delivery = Delivery()) -> Feed:
         origin = self._origin
         options: dict[str, Any] = {"seed": self.seed, **self._config, **(config or {})}
         progress = Progress()
@@ -245,11 +246,15 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         elif origin.threads:
             options.setdefault("threads", origin.threads)
         text, arrays, source, callbacks, parts = self._described()
+        if delivery.options:
+            text = f"{text} | {delivery.options}" if text else delivery.options
+        if delivery.slot_memory is not None:
+            options["slot_memory"] = delivery.slot_memory
         try:
             pipeline = Pipeline(text, arrays=arrays, source=source, callbacks=callbacks, parts=parts, **options)
         finally:
             progress.end()
-        return Feed(pipeline)
+        return Feed(pipeline, delivery)
 
     def _quiet(self) -> Feed:
         """A pipeline that does no work by itself: for questions and single samples."""
@@ -260,14 +265,15 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
                 runs.plan = self._open(synchronous=True)
             return runs.plan
 
-    def _plan(self) -> Feed:
-        """A pipeline to ask: that of the last iteration if there is one."""
+    def _plan(self, plain: bool = False) -> Feed:
+        """A pipeline to ask: that of the last iteration if there is one. plain: not one of a framework, whose fields have
+        its own layout."""
         runs = self._runs
         runs.check()
         with runs.lock:
             last = runs.last() if runs.last else None
             for feed in (runs.idle, last._feed if last else None):
-                if feed is not None and not feed.pipeline.closed:
+                if feed is not None and not feed.pipeline.closed and not (plain and feed.delivery.options):
                     return feed
             return self._quiet()
 
@@ -341,17 +347,23 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         n = self._plan().pipeline.size()[1]
         return None if n < 0 else n
 
-    def __getitem__(self, i: int) -> Any:
-        """Sample number i of epoch 0, in the order of iteration, as it is in its batch but without the batch's axis."""
-        return self.sample(i)
+    def __getitem__(self, i: Any) -> Any:
+        """Element i of the first iteration, with the same bytes: a batch if the dataset is batched, otherwise a sample.
+
+            ds[0], ds[-1]     # the first and the last of len(ds)
+            ds[2:5]           # a sequence, whose elements are made when they are asked for
+
+        Iterations go on where they are. Of one sample of a batch use sample(i).
+        """
+        from ._elements import get
+
+        return get(self, i)
 
     def sample(self, i: int, epoch: int = 0) -> Any:
         """One sample by its place in an epoch: the very bytes that it has in its batch.
 
             image, label = ds.sample(3, epoch=1)
         """
-        if isinstance(i, slice):
-            raise TypeError("a dataset gives single samples: ds[3]; for a part of it use skip(n) and take(n)")
         place = i.__index__()
         feed = self._quiet()
         n = feed.pipeline.size()[1]
@@ -365,7 +377,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
     @property
     def element_spec(self) -> Any:
         """What iterating gives, as TensorSpecs in the same form: shapes, types (NumPy's names), names."""
-        feed = self._plan()
+        feed = self._plan(plain=True)
         samples = feed.pipeline.size()[1]
         size = self.batch_size
         last = self._operations[-1:] and " ".join(self._operations)
@@ -471,7 +483,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
 
     def __str__(self) -> str:
         try:
-            feed = self._plan()
+            feed = self._plan(plain=True)
             lines = feed.pipeline.plan().splitlines()
             if feed is self._runs.plan:  # which has no threads and one slot: how it will run is not known yet
                 lines = [line for line in lines if not line.startswith(("memory ", "work "))]

@@ -37,17 +37,23 @@ class Outlets:
 
         return to_tf(self._whole)
 
-    def to_torch(self, distributed: bool = True) -> Any:
+    def to_torch(self, distributed: bool = True, *, layout: str = "nchw", dtype: Any = None, loader: bool = False,
+                 device: Any = None, pin_memory: bool = False) -> Any:
         """A torch IterableDataset of whole batches: each iteration over it is the next epoch. Nothing is copied.
 
-            for images, labels in ds.to_torch(): ...
-            loader = torch.utils.data.DataLoader(ds.to_torch(), batch_size=None, pin_memory=True)
+            for images, labels in ds.to_torch(): ...           # images: f32 (batch, channels, height, width)
+            loader = ds.to_torch(loader=True)                  # a DataLoader; loader.dataset has state_dict()
+            ds.to_torch(device="cuda", pin_memory=True)        # batches on the device, copied one batch ahead
 
-        If torch.distributed is initialised, each rank has its part of every batch; distributed=False reads everything.
+        The engine stores pictures with channels first; layout="nhwc" leaves channels last. Pictures that the operations
+        leave as u8 come as f32 from 0 to 1, as torchvision's ToTensor gives them; dtype is "f16" or "bf16" for these, or
+        "u8" for pictures as they are. Masks and labels keep their type. If torch.distributed is initialised, each rank
+        has its part of every batch; distributed=False reads everything.
         """
-        from ._torch import TorchDataset
+        from ._torch import Form, TorchDataset, data
 
-        return TorchDataset(self._whole, distributed)
+        made = TorchDataset(self._whole, distributed, Form.of(layout, dtype), device, pin_memory)
+        return data.DataLoader(made, batch_size=None, num_workers=0) if loader else made
 
     def to_jax(self, device: Any = None) -> Any:
         """An iterable of batches of jax.Arrays: each iteration is the next epoch. Nothing is copied on the CPU.

@@ -48,11 +48,19 @@ class Cursor(NamedTuple):
     step: int = 0
 
 
+class Delivery(NamedTuple):
+    """How a framework wants its batches: it changes no sample, and states are the same."""
+
+    options: str = ""  # an operation, such as "options layout=nchw"
+    slot_memory: Callable[[int], Any] | None = None  # gives memory for a batch
+
+
 class Feed:
     """An open pipeline, and where it stands."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, delivery: Delivery = Delivery()) -> None:
         self.pipeline = pipeline
+        self.delivery = delivery
         self.at: Cursor | None = Cursor()  # None = in the middle of something
         self.pending: RawBatch | None = None  # taken, but of the next iteration
         self.form: Form | None = None  # made by the first iteration
@@ -233,9 +241,11 @@ class Runs:
             self.next = cursor
             self.last = self.latest = None
 
-    def take(self, open_feed: Callable[[], Feed]) -> Feed:
+    def take(self, open_feed: Callable[[], Feed], delivery: Delivery) -> Feed:
         with self.lock:
             feed, self.idle = self.idle, None
+        if feed is not None and feed.delivery != delivery:
+            feed.close()
         return feed if feed is not None and not feed.pipeline.closed else open_feed()
 
     def give(self, feed: Feed, at: Cursor | None) -> None:
@@ -282,7 +292,7 @@ class Iterator(Generic[Item]):
     """
 
     def __init__(self, dataset: Dataset, raw: bool = False, convert: Callable[[Any, Any], Any] | None = None,
-                 begin: Cursor | None = None) -> None:
+                 begin: Cursor | None = None, delivery: Delivery = Delivery()) -> None:
         runs = dataset._runs
         runs.check()
         self._runs = runs
@@ -294,7 +304,7 @@ class Iterator(Generic[Item]):
         self.epoch, self.step = -1, -1
         counted = begin is None
         begin = runs.following() if begin is None else begin
-        feed = runs.take(dataset._open)
+        feed = runs.take(lambda: dataset._open(delivery=delivery), delivery)
         try:
             feed.move(begin)
         except BaseException:

@@ -46,6 +46,6 @@ def draw(dataset: Dataset, n: int, versions: int, size: int, strip: bool = False
     """A sheet, or with strip one row of samples as the pipeline makes them."""
     with tempfile.TemporaryDirectory(prefix="leat") as folder:
         path = os.path.join(folder, "sheet.png")
-        rows, width, height = dataset._plan().pipeline.view(path, n, versions, size, strip)
+        rows, width, height = dataset._plan(plain=True).pipeline.view(path, n, versions, size, strip)
         with open(path, "rb") as file:
             return Sheet(file.read(), rows, width, height)

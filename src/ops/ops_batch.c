@@ -8,6 +8,19 @@
 #include "ops/ops_shared.h"
 #include "plan/select.h"
 
+static int add_valid(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const char *name = leat__use_arg(use, "valid")->text;
+    int at;
+    if (!*name) return 0;
+    if (leat__plan_live(planner, name) >= 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "there is a field %s already: give valid another name", name);
+    LEAT_TRY(leat__plan_field_add(planner, use, name, &at, err));
+    planner->field[at].info.dtype = LEAT_DTYPE_BOOL;
+    planner->field[at].valid = true;
+    return 0;
+}
+
 static int begin_batch(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__plan *plan = planner->plan;
     plan->batch = (int)leat__use_arg(use, "size")->i;
@@ -17,7 +30,7 @@ static int begin_batch(leat__planner *planner, const leat__use *use, leat_error 
     if (plan->drop_remainder && plan->pad_remainder)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "a last batch that is not full is either left out or filled up, not both");
-    return 0;
+    return add_valid(planner, use, err);
 }
 
 static int plan_batch(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -72,6 +85,7 @@ static int undo_batch(leat__planner *planner, const leat__use *use, leat_error *
                                .count = plan->repeats < 0 ? LEAT_ENDLESS : (uint64_t)plan->repeats},
             err));
     plan->repeats = 1;
+    for (int i = 0; i < planner->n_fields; i++) planner->live[i] &= !planner->field[i].valid;
     return 0;
 }
 
@@ -304,16 +318,20 @@ static int plan_prefetch(leat__planner *planner, const leat__use *use, leat_erro
         .help = "samples in a batch, of one rank"                                             \
     }
 
-#define REMAINDER_ARGS(by_name)                                                             \
-    {.name = "drop_remainder",                                                              \
-     .also = "drop_last",                                                                   \
-     .kind = LEAT_ARG_BOOL,                                                                 \
-     .fallback = "false",                                                                   \
-     .named = (by_name),                                                                    \
-     .help = "leave out a last batch that is not full"},                                    \
-    {                                                                                       \
-        .name = "pad_remainder", .kind = LEAT_ARG_BOOL, .fallback = "false", .named = true, \
-        .help = "fill it up with repeated samples; so with several ranks in any case"       \
+#define REMAINDER_ARGS(by_name)                                                                           \
+    {.name = "drop_remainder", .also = "drop_last",                                                                   \
+     .kind = LEAT_ARG_BOOL,                                                                      \
+     .fallback = "false",                                                                        \
+     .named = (by_name),                                                                              \
+     .help = "leave out a last batch that is not full"},                                         \
+        {.name = "pad_remainder",                                                                \
+         .kind = LEAT_ARG_BOOL,                                                                  \
+         .fallback = "false",                                                                    \
+         .named = true,                                                                          \
+         .help = "fill it up with repeated samples; so with several ranks in any case"},         \
+    {                                                                                            \
+        .name = "valid", .kind = LEAT_ARG_TEXT, .fallback = "", .named = true,                   \
+        .help = "name of a field that is true for real samples and false for those that fill up" \
     }
 
 const leat__op leat__ops_batch[] = {

@@ -27,6 +27,8 @@ static int plan_decode(leat__planner *planner, const leat__use *use, leat_error 
     info->ragged = 0;
     info->shape[0] = info->shape[1] = -1;
     info->shape[2] = options.channels ? options.channels : -1;
+    info->layout = LEAT_LAYOUT_NHWC;
+    info->mask = options.indices;
     return 0;
 }
 

@@ -233,8 +233,8 @@ static int plan_select(leat__planner *planner, const leat__use *use, leat_error 
 
 /* ----------------------------------------------------------------------------------------- new fields */
 
-static int add_field(leat__planner *planner, const leat__use *use, const char *name, int *out,
-                     leat_error *err) {
+int leat__plan_field_add(leat__planner *planner, const leat__use *use, const char *name, int *out,
+                         leat_error *err) {
     if (!*name || strlen(name) >= sizeof planner->field[0].info.name)
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "the name of a field has 1 to 63 bytes");
     if (planner->n_fields == LEAT_VALUES_MAX)
@@ -252,7 +252,7 @@ static int plan_enumerate(leat__planner *planner, const leat__use *use, leat_err
     int at;
     if (leat__plan_live(planner, name) >= 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", name);
-    LEAT_TRY(add_field(planner, use, name, &at, err));
+    LEAT_TRY(leat__plan_field_add(planner, use, name, &at, err));
     leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_ENUMERATE, LEAT_STAGE_TRANSFORM, at, err);
     if (!step) return err ? err->code : LEAT_ERR_LIMIT;
     step->as.enumerate.position = leat__use_arg(use, "of")->i == 0;
@@ -327,7 +327,7 @@ static int plan_map(leat__planner *planner, const leat__use *use, leat_error *er
         for (int k = 0; k < map->n; k++)
             if (strcmp(map->field[k].name, field->name) == 0)
                 return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", field->name);
-        if (at < 0) LEAT_TRY(add_field(planner, use, field->name, &at, err));
+        if (at < 0) LEAT_TRY(leat__plan_field_add(planner, use, field->name, &at, err));
         if (planner->field[at].device) LEAT_TRY(leat__device_check(planner, use, at, err));
         planner->field[at] = (leat__plan_field){.info = *field, .pass = -1, .nchw = planner->field[at].nchw};
         map->value[map->n] = at;

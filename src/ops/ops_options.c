@@ -23,6 +23,7 @@ static int plan_options(leat__planner *planner, const leat__use *use, leat_error
     plan->fuse &= leat__use_arg(use, "fuse")->i != 0;
     plan->positions &= leat__use_arg(use, "positions")->i != 0;
     planner->fast |= leat__use_arg(use, "accuracy")->i != 0;
+    if (leat__use_arg(use, "layout")->given || leat__use_arg(use, "unit")->given) planner->leaving = use;
     return read_read_ahead(plan, use, err);
 }
 
@@ -64,6 +65,20 @@ const leat__op leat__ops_options[] = {
               .words = "exact|fast",
               .named = true,
               .help = "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"},
+             {.name = "layout",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "nhwc",
+              .words = "nhwc|nchw",
+              .named = true,
+              .help = "nchw: pictures and masks leave with channels first, whatever the operations before"},
+             {.name = "unit",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "off",
+              .words = "off|f32|f16|bf16",
+              .named = true,
+              .help =
+                  "pictures of bytes, 0 to 255, leave as this type from 0 to 1; not masks, nor what cast, "
+                  "rescale or normalize has made"},
              {.name = "read_ahead",
               .kind = LEAT_ARG_TEXT,
               .fallback = "auto",

@@ -90,48 +90,6 @@ void leat__plan_close_pass(leat__planner *planner, int field) {
 
 /* ------------------------------------------------------------------------------------------ outputs */
 
-/* A pass that stores a picture as it is, in another layout. */
-static leat__step *add_plain_pass(leat__planner *planner, int value, leat_error *err) {
-    const leat__pass_plan plain = {.dtype = planner->field[value].info.dtype, .text = "layout"};
-    const leat__use *last = &planner->spec->use[planner->spec->n_uses - 1];
-    leat__pass_plan *pass = leat__plan_keep(planner, &plain, sizeof plain, err);
-    leat__step *step =
-        pass ? leat__plan_step_add(planner, last, LEAT_STEP_PASS, LEAT_STAGE_TRANSFORM, value, err) : NULL;
-    if (step) step->as.pass = pass;
-    return step;
-}
-
-/* Channels first: the last pass of the field stores so. */
-static int apply_layout(leat__planner *planner, int value, leat_error *err) {
-    leat__plan *plan = planner->plan;
-    leat_field *info = &planner->field[value].info;
-    leat__step *last = NULL;
-    bool in_memory = false; /* behind the last pass there is a picture that knows one layout only */
-    for (int i = 0; i < plan->n_steps; i++) {
-        const leat__step_kind kind = plan->step[i].kind;
-        if (plan->step[i].value != value || kind == LEAT_STEP_CHOOSE) continue;
-        const bool parted = plan->step[i].parts != 0; /* samples of other parts come without it */
-        if (kind == LEAT_STEP_PASS && !parted) last = &plan->step[i];
-        else if (parted || kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP)
-            last = NULL;
-        in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || plan->step[i].choice ||
-                    (parted && kind == LEAT_STEP_PASS);
-    }
-    if (in_memory && info->ndim == 3) {
-        last = add_plain_pass(planner, value, err);
-        if (!last) return err && err->code < 0 ? err->code : LEAT_ERR_MEMORY;
-    }
-    if (!last || info->ndim != 3)
-        return leat__fail(err, LEAT_ERR_SHAPE,
-                          "layout=nchw: field %s (%s) cannot be stored with channels first: cast it to u8 or "
-                          "f32 as (height, width, channels)",
-                          info->name, leat_dtype_name(info->dtype));
-    last->as.pass->nchw = true;
-    const int64_t hwc[3] = {info->shape[0], info->shape[1], info->shape[2]};
-    info->shape[0] = hwc[2], info->shape[1] = hwc[0], info->shape[2] = hwc[1];
-    return 0;
-}
-
 static int choose_outputs(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     /* What select named comes first, in its order; then what has come since, in order of appearance. */
@@ -147,8 +105,9 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
     plan->n_outputs = n;
     for (int i = 0; i < n; i++) {
         leat__output *out = &plan->output[i];
-        if (planner->field[out->value].nchw) LEAT_TRY(apply_layout(planner, out->value, err));
+        if (planner->field[out->value].nchw) LEAT_TRY(leat__picture_store_nchw(planner, out->value, err));
         out->field = planner->field[out->value].info;
+        out->valid = out->stored = planner->field[out->value].valid;
         /* The last step writes into the batch if it makes new memory anyway. */
         for (int k = plan->n_steps - 1; k >= 0; k--) {
             leat__step *step = &plan->step[k];
@@ -454,6 +413,7 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(run_operations(planner, err));
     LEAT_TRY(leat__coords_settle(planner, &planner->spec->use[planner->spec->n_uses - 1], -1, err));
     LEAT_TRY(leat__device_settle(planner, err));
+    LEAT_TRY(leat__pictures_leave(planner, err));
     leat__bucket_resolve(planner);
     LEAT_TRY(choose_outputs(planner, err));
     LEAT_TRY(leat__bucket_outputs(planner, err));

@@ -87,7 +87,7 @@ int leat__plan_find_picture(leat__planner *planner, const leat__use *use, unsign
     const bool taken = (info->dtype == LEAT_DTYPE_U8 && types & LEAT_PICTURES_U8) ||
                        (info->dtype == LEAT_DTYPE_U16 && types & LEAT_PICTURES_U16) ||
                        (info->dtype == LEAT_DTYPE_F32 && types & LEAT_PICTURES_F32);
-    if (taken) return 0;
+    if (taken) return leat__picture_take(planner, use, *at, err);
     if (types == LEAT_PICTURES_U8)
         return leat__plan_fail(
             use, err, LEAT_ERR_TYPE,

@@ -15,6 +15,9 @@ typedef struct leat__plan_field {
     int pass;         /* number of the step that can take further image operations, -1 = none */
     uint32_t noted;   /* number of the operation that stands last in the text of that step */
     bool nchw;        /* how the last pass will store it                        */
+    bool valid;       /* no field of samples: which places of a batch are real  */
+    bool bytes;       /* a picture that began as u8: values from 0 to 255, unless it is scaled */
+    bool scaled;      /* cast, normalize or their like have said its type and range */
     int64_t classes;  /* labels that were renumbered: all lie below it; 0 = they are the source's */
     uint32_t masks;   /* bit i: field i is a mask that moves with this picture */
     bool mask;        /* it is one, of the picture `leader`                    */
@@ -37,7 +40,9 @@ struct leat__planner {
     leat__plan_field field[LEAT_VALUES_MAX];
     bool live[LEAT_VALUES_MAX]; /* parse consumes its record                             */
     bool batched;
-    bool fast;                /* options accuracy=fast                                 */
+    bool fast; /* options accuracy=fast                                 */
+    const leat__use
+        *leaving; /* options layout= or unit=: how pictures leave; NULL = as the text makes them */
     const leat__use *padding; /* padded_batch, NULL = none                             */
     bool source_known;
     const char *source_text; /* what is combined, in its normal form; NULL: a plain source */
@@ -69,6 +74,9 @@ const char *leat__plan_live_name(const void *planner, size_t i);
 /* Index of the field that the argument `name` names; fails with the nearest name. */
 int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *name, int *out,
                           leat_error *err);
+/* A field of that name, which has no type yet. In ops_fields.c. */
+int leat__plan_field_add(leat__planner *planner, const leat__use *use, const char *name, int *out,
+                         leat_error *err);
 leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
                                 int value, leat_error *err);
 /* No further image operation may join the pass that is open for this field. */
@@ -120,6 +128,16 @@ int leat__plan_slots_asked(const leat__planner *planner);
  * room for each, within the budget's share for slots. */
 void leat__unsized_choose(leat__planner *planner);
 int leat__unsized_fit(leat__planner *planner, leat_error *err);
+/* ops/pictures.c: which fields are pictures, and where their channels are. An operation on pictures takes field `at`: an
+ * error if its shape can only be (channels, height, width). */
+int leat__picture_take(leat__planner *planner, const leat__use *use, int at, leat_error *err);
+/* When the text is planned: pictures leave as `options layout=` and `unit=` say. */
+int leat__pictures_leave(leat__planner *planner, leat_error *err);
+/* A field of `layout=nchw` becomes an output: its last pass stores so. */
+int leat__picture_store_nchw(leat__planner *planner, int at, leat_error *err);
+/* ops_normalize.c: u8 pictures become dtype (f32, f16, bf16), from 0 to 1. */
+int leat__plan_add_unit(leat__planner *planner, const leat__use *use, int at, int dtype, leat_error *err);
+
 /* ops_device.c: what another device does (sample/device.h). Whether an operation may work on field `at`, which is the device's. */
 int leat__device_check(const leat__planner *planner, const leat__use *use, int at, leat_error *err);
 /* Adds a part to the device's list; leat__plan_add_* call it. op: as the parts have it, named. */

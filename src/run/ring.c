@@ -340,6 +340,8 @@ void leat__slot_finish(leat__slot *slot) {
     for (int k = 0; k < ring->n_outputs; k++) {
         const leat__output *out = &ring->output[k];
         leat_tensor *t = &slot->tensor[k];
+        for (int i = 0; out->valid && i < slot->n; i++)
+            slot->memory[leat__output_at(out, slot->bucket, i)] = i < slot->n_valid;
         *t = (leat_tensor){
             .name = out->field.name, .data = slot->memory + out->offset, .dtype = out->field.dtype};
         if (out->field.ragged) {

@@ -116,6 +116,7 @@ typedef struct leat__output { /* a field of the batch                           
     leat_field field;
     int value;
     bool stored;   /* the last step writes it; else it is copied at the end */
+    bool valid;    /* which places are real: written when the batch is finished */
     size_t item;   /* bytes of one value                                    */
     size_t stride; /* bytes from one sample to the next while filling        */
     size_t offset; /* of the field in a slot                                */

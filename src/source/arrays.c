@@ -15,13 +15,6 @@ typedef struct arrays {
     size_t slice_bytes[LEAT_FIELDS_MAX];
 } arrays;
 
-static uint8_t *gather(uint8_t *dst, const uint8_t *src, const leat_tensor *a, int axis, size_t item) {
-    if (axis >= LEAT_MIN(a->ndim, LEAT_NDIM_MAX)) return memcpy(dst, src, item), dst + item;
-    for (int64_t i = 0; i < a->shape[axis]; i++)
-        dst = gather(dst, src + i * a->stride[axis], a, axis + 1, item);
-    return dst;
-}
-
 static int64_t end_of(const leat_tensor *a, int64_t slice) {
     return a->ends ? a->ends[slice] : a->offsets[slice + 1];
 }
@@ -57,7 +50,7 @@ static int read_slice(const leat__source *source, leat__reader *reader, uint64_t
             v->data = slice;
         } else {
             v->data = room;
-            gather(room, slice, a, 1, item);
+            leat__gather(room, slice, a->shape + 1, a->stride + 1, a->ndim - 1, item);
             room += LEAT_ALIGN_UP(self->slice_bytes[i], (size_t)LEAT_MEM_PAD);
         }
     }
@@ -130,8 +123,12 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     bool strided = false;
     for (int k = 0; k < a->ndim; k++) strided |= a->stride[k] != 0;
     if (!strided) memcpy(a->stride, packed, sizeof packed);
+    LEAT_TRY(leat__source_layout("array", a->name, a->layout, err));
+    if (a->layout == LEAT_LAYOUT_NCHW && a->ndim == 4) leat__channels_last(a->shape + 1, a->stride + 1);
     self->contiguous[i] = true;
-    for (int k = 1; k < a->ndim; k++) self->contiguous[i] &= a->stride[k] == packed[k] || a->shape[k] == 1;
+    int64_t step = (int64_t)leat_dtype_size(a->dtype);
+    for (int k = a->ndim - 1; k > 0; step *= a->shape[k--])
+        self->contiguous[i] &= a->stride[k] == step || a->shape[k] == 1;
     self->slice_bytes[i] = bytes;
     if (a->offsets) {
         bytes = 0;
@@ -144,7 +141,8 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
         const int64_t any = -1;
         leat__source_field(&self->base, a->name, a->dtype, 1, &any)->ragged = 1;
     } else {
-        leat__source_field(&self->base, a->name, a->dtype, a->ndim - 1, a->shape + 1);
+        leat_field *field = leat__source_field(&self->base, a->name, a->dtype, a->ndim - 1, a->shape + 1);
+        if (a->ndim == 4 && a->layout) field->layout = LEAT_LAYOUT_NHWC;
     }
     self->base.bytes_max = LEAT_MAX(self->base.bytes_max, bytes);
     const int64_t facts[] = {a->dtype, a->ndim, n, (int64_t)bytes};

@@ -165,6 +165,14 @@ static int add_field(callback *self, const leat_field *given, leat_error *err) {
     leat_field *field =
         leat__source_field(base, name, given->dtype, ragged ? 1 : given->ndim, ragged ? &any : given->shape);
     field->ragged = ragged;
+    LEAT_TRY(leat__source_layout("source: field", name, given->layout, err));
+    if (given->layout == LEAT_LAYOUT_NCHW)
+        return leat__fail(
+            err, LEAT_ERR_UNSUPPORTED,
+            "source: field %s: read_at writes pictures as (height, width, channels), and layout "
+            "can only be LEAT_LAYOUT_NHWC",
+            name);
+    field->layout = given->layout;
     size_t bytes = leat_dtype_size(given->dtype);
     for (int k = 0; k < field->ndim; k++) {
         if (field->shape[k] < 0) field->shape[k] = -1, bytes = SIZE_MAX;

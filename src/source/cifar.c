@@ -118,7 +118,7 @@ int leat__cifar_open(leat__source **out, const char *const *patterns, int n, int
         return rc;
     }
     const int64_t shape[3] = {SIDE, SIDE, 3};
-    leat__source_field(base, "image", LEAT_DTYPE_U8, 3, shape);
+    leat__source_field(base, "image", LEAT_DTYPE_U8, 3, shape)->layout = LEAT_LAYOUT_NHWC;
     leat__source_field(base, kind == 100 ? "coarse" : "label", LEAT_DTYPE_I64, 0, NULL);
     if (kind == 100) leat__source_field(base, "fine", LEAT_DTYPE_I64, 0, NULL);
     base->n_samples = self->records->n_samples;

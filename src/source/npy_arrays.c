@@ -13,8 +13,17 @@ typedef struct npy_arrays {
     size_t room; /* bytes that the slices need that are read from files */
 } npy_arrays;
 
+/* Bytes that a reader needs for a slice: as it is read, and with channels last. */
 static size_t room_of(const leat__npy_array *array) {
-    return array->held.data ? 0 : LEAT_ALIGN_UP(array->slice, (size_t)LEAT_MEM_PAD) + LEAT_MEM_PAD;
+    const size_t one = LEAT_ALIGN_UP(array->slice, (size_t)LEAT_MEM_PAD) + LEAT_MEM_PAD;
+    return (array->held.data ? 0 : one) + (array->planes ? one : 0);
+}
+
+static void take_planes(const leat__npy_array *a, uint8_t *dst, const uint8_t *src) {
+    const size_t item = leat_dtype_size(a->info.dtype);
+    const int64_t *shape = a->info.shape + 1, height = shape[0], width = shape[1];
+    const int64_t stride[3] = {width * (int64_t)item, (int64_t)item, height * width * (int64_t)item};
+    leat__gather(dst, src, shape, stride, 3, item);
 }
 
 static int read_slices(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
@@ -31,9 +40,14 @@ static int read_slices(const leat__source *source, leat__reader *reader, uint64_
         } else if (a->slice) {
             uint8_t *room = reader->bytes.data + used;
             data = room;
-            used += room_of(a);
             LEAT_TRY(leat__file_read_at(&a->file, room, a->slice, a->begin + at, a->path, err));
             reader->bytes_read += a->slice;
+        }
+        used += room_of(a);
+        if (a->planes && a->slice) {
+            uint8_t *pixels = reader->bytes.data + used - room_of(a) / (a->held.data ? 1 : 2);
+            take_planes(a, pixels, data);
+            data = pixels;
         }
         values[i] =
             (leat__value){.data = data, .bytes = a->slice, .dtype = a->info.dtype, .ndim = a->info.ndim - 1};
@@ -131,12 +145,12 @@ static int open_text(npy_arrays *self, const char *text, leat_error *err) {
     return leat__npy_file_open(self->array, &self->n, name, text + n + 1, err);
 }
 
-static int add_fields(npy_arrays *self, leat_error *err) {
+static int add_fields(npy_arrays *self, int layout, leat_error *err) {
     leat__source *base = &self->base;
     const leat__npy_array *first = &self->array[0];
     base->n_samples = (uint64_t)first->info.shape[0];
     for (int i = 0; i < self->n; i++) {
-        const leat__npy_array *a = &self->array[i];
+        leat__npy_array *a = &self->array[i];
         const int64_t n = a->info.shape[0];
         if (n != first->info.shape[0]) {
             char shown[2][300];
@@ -147,7 +161,12 @@ static int add_fields(npy_arrays *self, leat_error *err) {
                               ": choose arrays that belong together, as in npy image=a.npz:x label=a.npz:y",
                               shown[0], n, shown[1], first->info.shape[0]);
         }
-        leat__source_field(base, a->name, a->info.dtype, a->info.ndim - 1, a->info.shape + 1);
+        a->planes = layout == LEAT_LAYOUT_NCHW && a->info.ndim == 4;
+        int64_t unused[3] = {0};
+        if (a->planes) leat__channels_last(a->info.shape + 1, unused);
+        leat_field *field =
+            leat__source_field(base, a->name, a->info.dtype, a->info.ndim - 1, a->info.shape + 1);
+        if (layout && a->info.ndim == 4) field->layout = LEAT_LAYOUT_NHWC;
         base->bytes_max = LEAT_MAX(base->bytes_max, a->slice);
         if (!leat__add_size(self->room, room_of(a), &self->room))
             return leat__fail(err, LEAT_ERR_LIMIT, "the slices have too many bytes");
@@ -160,7 +179,7 @@ static int add_fields(npy_arrays *self, leat_error *err) {
     return 0;
 }
 
-int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, leat_error *err) {
+int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, int layout, leat_error *err) {
     *out = NULL;
     npy_arrays *self = leat__alloc(LEAT_MEM_PLAN, sizeof *self);
     if (!self) return leat__fail_memory(err, sizeof *self, "arrays");
@@ -168,7 +187,7 @@ int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, l
     base->class = &npy_class;
     int rc = 0;
     for (int i = 0; i < n && rc == 0; i++) rc = open_text(self, texts[i], err);
-    if (rc == 0) rc = add_fields(self, err);
+    if (rc == 0) rc = add_fields(self, layout, err);
     if (rc < 0) {
         leat__source_free(&base);
         return rc;

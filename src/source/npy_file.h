@@ -12,6 +12,7 @@ typedef struct leat__npy_array { /* zeroed with file.fd = -1 = none             
     char *path;                  /* of its file, and in an archive ":" and its member          */
     leat__npy info;
     size_t slice;    /* bytes of one                                              */
+    bool planes;     /* a slice is (channels, height, width); info has it as (height, width, channels) */
     leat__buf held;  /* all values, if they are in memory                         */
     leat__file file; /* else they are read from here                              */
     uint64_t begin;  /* where they begin in the file                              */

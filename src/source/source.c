@@ -67,3 +67,52 @@ uint64_t leat__source_parts_of(const leat__source *source, int leaf, const leat_
     if (source->class->gather) return source->class->parts_of_pieces(source, leaf, piece, n);
     return (source->class->parts ? source->class->parts(source, piece->number) : 1) << leaf;
 }
+
+/* ------------------------------------------------------------------------------------- layouts of arrays */
+
+/* The innermost axes are loops: a picture with channels first is read as three rows at once. */
+#define GATHER(type)                                            \
+    for (int64_t i = 0; i < n; i++)                             \
+        for (int64_t k = 0; k < last; k++, dst += sizeof(type)) \
+    memcpy(dst, src + i * stride[ndim - 2] + k * stride[ndim - 1], sizeof(type))
+
+static uint8_t *gather_rows(uint8_t *dst, const uint8_t *src, const int64_t *shape, const int64_t *stride,
+                            int ndim, size_t item) {
+    const int64_t n = shape[ndim - 2], last = shape[ndim - 1];
+    switch (item) {
+    case 1: GATHER(uint8_t); break;
+    case 2: GATHER(uint16_t); break;
+    case 4: GATHER(uint32_t); break;
+    default: GATHER(uint64_t); break;
+    }
+    return dst;
+}
+
+static uint8_t *gather(uint8_t *dst, const uint8_t *src, const int64_t *shape, const int64_t *stride,
+                       int ndim, size_t item) {
+    if (ndim == 2) return gather_rows(dst, src, shape, stride, ndim, item);
+    for (int64_t i = 0; i < shape[0]; i++)
+        dst = gather(dst, src + i * stride[0], shape + 1, stride + 1, ndim - 1, item);
+    return dst;
+}
+
+void leat__gather(uint8_t *dst, const uint8_t *src, const int64_t *shape, const int64_t *stride, int ndim,
+                  size_t item) {
+    int64_t all[LEAT_NDIM_MAX + 1] = {1, 1}, steps[LEAT_NDIM_MAX + 1] = {0};
+    const int more = ndim < 2 ? 2 - ndim : 0;
+    for (int i = 0; i < ndim && i < LEAT_NDIM_MAX - 1; i++)
+        all[more + i] = shape[i], steps[more + i] = stride[i];
+    gather(dst, src, all, steps, ndim + more, item);
+}
+
+void leat__channels_last(int64_t shape[3], int64_t stride[3]) {
+    const int64_t channels = shape[0], step = stride[0];
+    shape[0] = shape[1], shape[1] = shape[2], shape[2] = channels;
+    stride[0] = stride[1], stride[1] = stride[2], stride[2] = step;
+}
+
+int leat__source_layout(const char *what, const char *name, int layout, leat_error *err) {
+    if (layout >= LEAT_LAYOUT_NONE && layout <= LEAT_LAYOUT_NCHW) return 0;
+    return leat__fail(err, LEAT_ERR_ARGUMENT, "%s %s: layout is LEAT_LAYOUT_NHWC or LEAT_LAYOUT_NCHW, not %d",
+                      what, name, layout);
+}

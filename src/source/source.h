@@ -146,6 +146,14 @@ uint64_t leat__source_parts_of(const leat__source *source, int leaf, const leat_
 leat_field *leat__source_field(leat__source *source, const char *name, int dtype, int ndim,
                                const int64_t *shape);
 
+/* The bytes of an array that is not contiguous, in the order of its axes; strides in bytes. */
+void leat__gather(uint8_t *dst, const uint8_t *src, const int64_t *shape, const int64_t *stride, int ndim,
+                  size_t item);
+/* The view (height, width, channels) of (channels, height, width). */
+void leat__channels_last(int64_t shape[3], int64_t stride[3]);
+/* Whether it is one of LEAT_LAYOUT_*. */
+int leat__source_layout(const char *what, const char *name, int layout, leat_error *err);
+
 /* folder.c: a directory tree of images. */
 typedef struct leat__folder_options {
     const char *path;
@@ -221,7 +229,7 @@ int leat__fixed_open(leat__source **out, const leat__fixed_options *, leat_error
 int leat__cifar_open(leat__source **out, const char *const *patterns, int n, int kind, leat_error *err);
 
 /* npy_arrays.c: texts are "a.npy", "name=a.npy", "a.npz", "name=a.npz:member". */
-int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, leat_error *err);
+int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, int layout, leat_error *err);
 
 /* callback.c: samples that the program reads itself. */
 typedef struct leat__guard { /* called around a callback that is not thread-safe; all may be NULL */

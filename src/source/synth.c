@@ -326,7 +326,7 @@ int leat__synth_open(leat__source **out, const leat__synth_options *options, lea
     base->class = &synth_class;
     base->n_samples = options->n;
     const int64_t shape[] = {options->height, options->width, options->channels};
-    leat__source_field(base, "image", LEAT_DTYPE_U8, 3, shape);
+    leat__source_field(base, "image", LEAT_DTYPE_U8, 3, shape)->layout = LEAT_LAYOUT_NHWC;
     leat__source_field(base, "label", LEAT_DTYPE_I64, 0, NULL);
     base->bytes_max = (size_t)options->height * (size_t)options->width * (size_t)options->channels;
     const uint64_t facts[] = {options->n,

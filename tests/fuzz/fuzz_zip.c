@@ -47,7 +47,7 @@ static void open_arrays(const uint8_t *data, size_t size) {
     const char *text = path;
     leat__source *source = NULL;
     leat_error err = {0};
-    if (leat__npy_arrays_open(&source, &text, 1, &err) < 0) {
+    if (leat__npy_arrays_open(&source, &text, 1, LEAT_LAYOUT_NONE, &err) < 0) {
         require(!source && err.message[0] && !strchr(err.message, '\n'));
         return;
     }

@@ -202,7 +202,7 @@ print(type(images).__name__, images.shape, memoryview(labels).tolist())
 batch = next(iter(leat.from_arrays({"x": [1, 2, 3], "y": [0.5, 1, 2], "name": ["a", "bb", ""]}).batch(3)))
 print(memoryview(batch["x"]).tolist(), memoryview(batch["y"]).tolist(), batch["name"].tolist())
 print(leat.from_generator([(1, 2.5), (2, 3.5)]).batch(2).samples, leat.synthetic(10, 4, 4).statistics().samples)
-print(memoryview(ds[2][0]).shape)
+print(memoryview(ds.sample(2)[0]).shape)
 """)
     assert "Tensor (4, 4, 4, 3)" in said and "[1, 2, 3] [0.5, 1.0, 2.0] [b'a', b'bb', b'']" in said and "2 10" in said
 

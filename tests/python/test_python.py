@@ -69,7 +69,7 @@ def test_samples():
     assert sum((labels.tolist() for _, labels in again), []) == epochs[0]  # whatever the number of workers
     again.restore(ds.state(0, 3))
     assert sum((labels.tolist() for _, labels in again), []) == epochs[0][24:]
-    assert ds[5][1] == epochs[0][5] and ds.statistics().samples == 40
+    assert ds.sample(5)[1] == epochs[0][5] and ds.statistics().samples == 40
     assert [part.shape for part in ds.element_spec] == [(8, 8, 6, 3), (8,)]
     del ds, again
     deadline = time.monotonic() + 10

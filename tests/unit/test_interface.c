@@ -48,7 +48,7 @@ static void test_reserved_of_specs(void **state) {
     int32_t numbers[4] = {0};
     leat_spec *spec = leat_spec_new(NULL);
     leat_tensor array = {.name = "x", .data = numbers, .dtype = LEAT_DTYPE_I32, .ndim = 1, .shape = {4}};
-    array.reserved[1] = 1;
+    array.reserved[0] = 1;
     assert_int_equal(leat_spec_arrays(spec, &array, 1), LEAT_ERR_ARGUMENT);
     REFUSES(leat_tensor, spec_fails(spec, &err));
 

@@ -266,6 +266,9 @@ static int add_features(leat__planner *planner, const leat__use *use, int at, le
 
 static int add_standards(leat__planner *planner, const leat__use *use, int at, leat_error *err) {
     const double rescale = leat__use_arg(use, "rescale")->x; /* 0 means none, as there */
+    static const char *const ranges[] = {"rescale", "mean", "std", "samplewise_std", "samplewise_center"};
+    for (size_t i = 0; i < LEAT_COUNT(ranges); i++)
+        planner->field[at].scaled |= leat__use_arg(use, ranges[i])->given;
     if (rescale != 0 || leat__plan_picture(planner, at)->dtype != LEAT_DTYPE_F32) {
         const leat__point_plan point = {.op.arg = {rescale != 0 ? rescale : 1},
                                         .n_points = 1,

@@ -37,6 +37,7 @@ static int add_affine(leat__planner *planner, const leat__use *use, int at, cons
 static int plan_normalize(leat__planner *planner, const leat__use *use, leat_error *err) {
     int at, n_mean, n_std;
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_ANY, &at, err));
+    planner->field[at].scaled = true;
     double mean[4], std[4], scale = leat__use_arg(use, "scale")->x;
     LEAT_TRY(leat__plan_read_numbers(use, "mean", mean, 4, &n_mean, err));
     LEAT_TRY(leat__plan_read_numbers(use, "std", std, 4, &n_std, err));
@@ -102,6 +103,7 @@ static int plan_cast(leat__planner *planner, const leat__use *use, leat_error *e
             return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "layout=nchw needs (height, width, channels)");
         leat__plan_set_nchw(planner, at);
     }
+    field->scaled = true;
     const bool same = field->info.dtype == dtype && !affine;
     if (same && !field->nchw) return 0;
     if (pass_makes(&field->info, dtype, affine)) {
@@ -126,6 +128,13 @@ static int plan_cast(leat__planner *planner, const leat__use *use, leat_error *e
     return 0;
 }
 
+int leat__plan_add_unit(leat__planner *planner, const leat__use *use, int at, int dtype, leat_error *err) {
+    affine_plan plan = {.channels = 0};
+    for (int c = 0; c < 4; c++) plan.affine.mul[c] = (float)(1.0 / 255), plan.affine.add[c] = -0.0f;
+    LEAT_TRY(add_affine(planner, use, at, &plan, err));
+    return dtype == LEAT_DTYPE_F32 ? 0 : leat__plan_store_as(planner, use, at, dtype, err);
+}
+
 static int draw_rescale(const leat__image_op *op, leat__drawing *d, leat__pass *pass, leat_error *err) {
     (void)d, (void)err;
     leat__pass_add_scale(pass, (float)op->arg[0], (float)op->arg[1]);
@@ -135,6 +144,7 @@ static int draw_rescale(const leat__image_op *op, leat__drawing *d, leat__pass *
 static int plan_rescale(leat__planner *planner, const leat__use *use, leat_error *err) {
     int at;
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    planner->field[at].scaled = true;
     const leat__point_plan point = {
         .op.arg = {leat__use_arg(use, "scale")->x, leat__use_arg(use, "offset")->x},
         .n_points = 1,
@@ -162,6 +172,7 @@ static int plan_featurewise(leat__planner *planner, const leat__use *use, leat_e
     int at, n_mean, n_std;
     double mean[4] = {0}, std[4] = {0};
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    planner->field[at].scaled = true;
     LEAT_TRY(leat__plan_read_numbers(use, "mean", mean, 4, &n_mean, err));
     LEAT_TRY(leat__plan_read_numbers(use, "std", std, 4, &n_std, err));
     const int channels = LEAT_MAX(n_mean, n_std);
@@ -231,6 +242,7 @@ static int add_measured(leat__planner *planner, const leat__use *use, double arg
                         leat_error *err) {
     int at;
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    planner->field[at].scaled = true;
     const leat__point_plan point = {.op.arg = {arg},
                                     .n_points = LEAT_TONE_POINTS,
                                     .dtype = LEAT_DTYPE_F32,
@@ -328,6 +340,7 @@ static int plan_zca(leat__planner *planner, const leat__use *use, leat_error *er
     zca_plan zca;
     leat__buf file = {.kind = LEAT_MEM_PLAN};
     LEAT_TRY(leat__plan_find_picture(planner, use, LEAT_PICTURES_POINT, &at, err));
+    planner->field[at].scaled = true;
     const int rc = read_matrix(planner, use, leat__use_arg(use, "file")->text, &file, &zca, err);
     leat__buf_free(&file);
     LEAT_TRY(rc);
