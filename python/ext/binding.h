@@ -89,13 +89,13 @@ typedef struct {
     bool opening;
     atomic_bool closing;
     PyObject *text, *cache_dir;
-    PyObject *progress;  /* callable or NULL: progress(what, done, total)  */
+    PyObject *progress;    /* callable or NULL: progress(what, done, total)  */
     PyObject *slot_memory; /* callable or NULL: memory for a batch, with the buffer protocol */
-    PyObject *sources;   /* list: functions that read samples, of the text and its parts */
-    PyObject *callbacks; /* list: capsules of what the engine calls                      */
-    PyObject *cause;     /* the first exception of a callback                            */
-    kept_view *views;    /* memory of arrays */
-    const char *first;   /* "arrays | ", "source | " or "": what the engine has read before the text */
+    PyObject *sources;     /* list: functions that read samples, of the text and its parts */
+    PyObject *callbacks;   /* list: capsules of what the engine calls                      */
+    PyObject *cause;       /* the first exception of a callback                            */
+    kept_view *views;      /* memory of arrays */
+    const char *first;     /* "arrays | ", "source | " or "": what the engine has read before the text */
     unsigned long long copies;
     int n_messages;
     char message[MESSAGES_MAX][MESSAGE_BYTES];

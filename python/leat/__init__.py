@@ -59,17 +59,18 @@ __all__ = [
 ]
 
 
-def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None) -> Dataset:
+def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None, *,
+                layout: str | None = None) -> Dataset:
     """A dataset that exists already: a Keras PyDataset, a torch dataset, anything with __len__ and __getitem__.
 
         leat.from_python(my_torch_dataset, workers=4).shuffle(seed=1).batch(64)
         leat.from_python(my_keras_sequence)                # its items are batches already
 
-    Its code runs in worker processes; docs/python.md tells how.
+    Its code runs in worker processes; docs/python.md tells how. layout="nchw": pictures are (channels, height, width).
     """
     from ._python import from_python as make  # what it needs takes time to import
 
-    return make(dataset, workers, items)
+    return make(dataset, workers, items, layout=layout)
 
 
 def from_huggingface(dataset: Any, *, image: str | None = "image", label: str | None = "label", decode: bool = True,

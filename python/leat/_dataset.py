@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 from ._arrays import NUMPY_NAMES
 from ._bind import bind, name_elsewhere, near, split_text, split_words
 from ._compose import Chances, Parts
-from ._errors import ArgumentError, Error, StateError
+from ._errors import ArgumentError, Error, ShapeError, StateError
+from ._layout import explain
 from ._leat import Pipeline
 from ._methods import Methods
 from ._ops import OPS
@@ -252,6 +253,9 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
             options["slot_memory"] = delivery.slot_memory
         try:
             pipeline = Pipeline(text, arrays=arrays, source=source, callbacks=callbacks, parts=parts, **options)
+        except ShapeError as error:
+            explain(error, self._operations)
+            raise
         finally:
             progress.end()
         return Feed(pipeline, delivery)
@@ -290,11 +294,23 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
 
     # --------------------------------------------------------------------------------------- iterating
 
+    def _valid(self) -> str:
+        """Name of the field that batch(valid=) adds, \"\" if there is none."""
+        words = [dict(split_words(operation)[1:]) for operation in self._operations
+                 if operation.split(None, 1)[0] in BATCHING]
+        return words[-1].get("valid", "") if words else ""
+
     def _layout_of(self, names: list[str]) -> Any:
         names = [name for name in names if name != "_n" or not self._items_are_batches]
         if self._layout is None:
+            valid = self._valid()
             found = self._origin.layout() if self._origin.layout else None
-            return found if _covers(found, names) else default_layout(names)
+            own = [name for name in names if name != valid]
+            layout = found if _covers(found, own) else default_layout(own)
+            if valid not in names:
+                return layout
+            return {**layout, valid: valid} if isinstance(layout, dict) else \
+                (*layout, valid) if isinstance(layout, tuple) else (layout, valid)
         if self._layout == "dict":
             return {name: name for name in names}
         try:

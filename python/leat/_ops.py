@@ -75,6 +75,7 @@ OPS: dict[str, Op] = {
     ), ("files",)),
     "npy": Op("source", "Slices along axis 0 of arrays in .npy and .npz files; each array is a field.", (
         Arg("files", "texts", None, (), 0, 0, False, (), "such as image=x.npy label=y.npy, data.npz, or image=data.npz:x"),
+        Arg("layout", "word", "", ("nhwc", "nchw"), 0, 0, True, (), "nchw: three axes are a picture with channels first, and become (height, width, channels)"),
     ), ("files",)),
     "source": Op("source", "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.", (
     ), ()),
@@ -168,6 +169,7 @@ OPS: dict[str, Op] = {
     "reshape": Op("sample", "Gives a field another shape with as many values; one -1 means what is left.", (
         Arg("field", "field", "image", (), 0, 0, False, (), "which field"),
         Arg("shape", "ints", None, (), -1, 1000000000000, False, (), "sizes of the axes"),
+        Arg("layout", "word", "", ("nhwc", "nchw"), 0, 0, True, (), "nchw: three axes are a picture with channels first, and become (height, width, channels)"),
     ), ("shape",), "field"),
     "select": Op("sample", "Keeps these fields, in this order.", (
         Arg("fields", "texts", None, (), 0, 0, False, (), "their names"),
@@ -693,6 +695,7 @@ OPS: dict[str, Op] = {
         Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
         Arg("drop_remainder", "bool", "false", (), 0, 0, False, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
+        Arg("valid", "text", "", (), 0, 0, True, (), "name of a field that is true for real samples and false for those that fill up"),
     ), ("size", "drop_remainder")),
     "padded_batch": Op("batch", "A batch of fields that differ in size, filled up to the largest of the batch or to a given size.", (
         Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
@@ -701,6 +704,7 @@ OPS: dict[str, Op] = {
         Arg("max", "text", "", (), 0, 0, True, (), "the largest size there can be, where neither text nor index tells it: 2000x2000x3, or image:2000x2000x3"),
         Arg("drop_remainder", "bool", "false", (), 0, 0, True, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
+        Arg("valid", "text", "", (), 0, 0, True, (), "name of a field that is true for real samples and false for those that fill up"),
     ), ("size", "shapes")),
     "unbatch": Op("batch", "Takes batches apart into samples.", (
     ), ()),
@@ -708,6 +712,7 @@ OPS: dict[str, Op] = {
         Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
         Arg("drop_remainder", "bool", "false", (), 0, 0, False, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
+        Arg("valid", "text", "", (), 0, 0, True, (), "name of a field that is true for real samples and false for those that fill up"),
     ), ("size", "drop_remainder")),
     "bucket_by_aspect_ratio": Op("order", "Batches of pictures of like shape: buckets by width over height, batches as they become full.", (
         Arg("edges", "text", None, (), 0, 0, False, (), "width over height between buckets: 0.75,1.33"),
@@ -732,6 +737,8 @@ OPS: dict[str, Op] = {
         Arg("fuse", "bool", "true", (), 0, 0, True, (), "off: every operation by itself, with the same results"),
         Arg("positions", "bool", "true", (), 0, 0, True, (), "off: where rows of a JPEG begin is not remembered for its next crop; same results"),
         Arg("accuracy", "word", "exact", ("exact", "fast"), 0, 0, True, (), "fast: libjpeg's fast IDCT, as TensorFlow decodes by default"),
+        Arg("layout", "word", "nhwc", ("nhwc", "nchw"), 0, 0, True, (), "nchw: pictures and masks leave with channels first, whatever the operations before"),
+        Arg("unit", "word", "off", ("off", "f32", "f16", "bf16"), 0, 0, True, (), "pictures of bytes, 0 to 255, leave as this type from 0 to 1; not masks, nor what cast, rescale or normalize has made"),
         Arg("read_ahead", "text", "auto", (), 0, 0, True, (), "threads that read what comes next; auto: when storage is slow; off: none"),
     ), ()),
 }
@@ -898,7 +905,7 @@ class Operations:
 
     @_operation
     def reshape(
-        self, *shape, field="image",
+        self, *shape, field="image", layout=None,
     ):
         """Gives a field another shape with as many values; one -1 means what is left.
 
@@ -906,6 +913,8 @@ class Operations:
 
         field: which field
         shape: sizes of the axes
+        layout: nchw: three axes are a picture with channels first, and become (height, width, channels)
+            (nhwc, nchw)
         """
 
     @_operation
@@ -2113,7 +2122,7 @@ class Operations:
 
     @_operation
     def batch(
-        self, size, drop_remainder=False, *, pad_remainder=False,
+        self, size, drop_remainder=False, *, pad_remainder=False, valid=None,
     ):
         """Puts consecutive samples together.
 
@@ -2122,11 +2131,12 @@ class Operations:
         size: samples in a batch, of one rank (also called batch_size)
         drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
+        valid: name of a field that is true for real samples and false for those that fill up
         """
 
     @_operation
     def padded_batch(
-        self, size, *shapes, padding=0, max=None, drop_remainder=False, pad_remainder=False,
+        self, size, *shapes, padding=0, max=None, drop_remainder=False, pad_remainder=False, valid=None,
     ):
         """A batch of fields that differ in size, filled up to the largest of the batch or to a given size.
 
@@ -2140,6 +2150,7 @@ class Operations:
             image:2000x2000x3
         drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
+        valid: name of a field that is true for real samples and false for those that fill up
         """
 
     @_operation
@@ -2153,7 +2164,7 @@ class Operations:
 
     @_operation
     def rebatch(
-        self, size, drop_remainder=False, *, pad_remainder=False,
+        self, size, drop_remainder=False, *, pad_remainder=False, valid=None,
     ):
         """The samples of batches in batches of another size.
 
@@ -2162,6 +2173,7 @@ class Operations:
         size: samples in a batch, of one rank (also called batch_size)
         drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
+        valid: name of a field that is true for real samples and false for those that fill up
         """
 
     @_operation
@@ -2216,7 +2228,8 @@ class Operations:
 
     @_operation
     def options(
-        self, *, on_error=None, max_bad=None, seed=None, fuse=True, positions=True, accuracy="exact", read_ahead="auto",
+        self, *, on_error=None, max_bad=None, seed=None, fuse=True, positions=True, accuracy="exact", layout="nhwc",
+        unit="off", read_ahead="auto",
     ):
         """Settings of the whole pipeline; may stand anywhere.
 
@@ -2228,5 +2241,9 @@ class Operations:
         fuse: off: every operation by itself, with the same results
         positions: off: where rows of a JPEG begin is not remembered for its next crop; same results
         accuracy: fast: libjpeg's fast IDCT, as TensorFlow decodes by default (exact, fast)
+        layout: nchw: pictures and masks leave with channels first, whatever the operations before (nhwc,
+            nchw)
+        unit: pictures of bytes, 0 to 255, leave as this type from 0 to 1; not masks, nor what cast, rescale
+            or normalize has made (off, f32, f16, bf16)
         read_ahead: threads that read what comes next; auto: when storage is slow; off: none
         """

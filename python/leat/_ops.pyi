@@ -79,10 +79,11 @@ class Operations:
     @overload
     def reshape(
         self, *shape: int | Sequence[int], field: str | Sequence[str] | None = None,
+        layout: Literal["nhwc", "nchw"] | None = None,
     ) -> Self: ...
     @overload
     def reshape(
-        self, field: str, *shape: int | Sequence[int],
+        self, field: str, *shape: int | Sequence[int], layout: Literal["nhwc", "nchw"] | None = None,
     ) -> Self: ...
     def select(
         self, *fields: Text,
@@ -523,24 +524,24 @@ class Operations:
     @overload
     def batch(
         self, size: int, drop_remainder: bool | None = None, *, pad_remainder: bool | None = None,
-        drop_last: bool | None = None,
+        valid: Text | None = None, drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def batch(
         self, *, batch_size: int, drop_remainder: bool | None = None, pad_remainder: bool | None = None,
-        drop_last: bool | None = None,
+        valid: Text | None = None, drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def padded_batch(
         self, size: int, *shapes: Text, padding: Text | None = None, max: Text | None = None,
-        drop_remainder: bool | None = None, pad_remainder: bool | None = None, padding_values: Text | None = None,
-        drop_last: bool | None = None,
+        drop_remainder: bool | None = None, pad_remainder: bool | None = None, valid: Text | None = None,
+        padding_values: Text | None = None, drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def padded_batch(
         self, *shapes: Text, batch_size: int, padding: Text | None = None, max: Text | None = None,
-        drop_remainder: bool | None = None, pad_remainder: bool | None = None, padding_values: Text | None = None,
-        drop_last: bool | None = None,
+        drop_remainder: bool | None = None, pad_remainder: bool | None = None, valid: Text | None = None,
+        padding_values: Text | None = None, drop_last: bool | None = None,
     ) -> Self: ...
     def unbatch(
         self,
@@ -548,12 +549,12 @@ class Operations:
     @overload
     def rebatch(
         self, size: int, drop_remainder: bool | None = None, *, pad_remainder: bool | None = None,
-        drop_last: bool | None = None,
+        valid: Text | None = None, drop_last: bool | None = None,
     ) -> Self: ...
     @overload
     def rebatch(
         self, *, batch_size: int, drop_remainder: bool | None = None, pad_remainder: bool | None = None,
-        drop_last: bool | None = None,
+        valid: Text | None = None, drop_last: bool | None = None,
     ) -> Self: ...
     def bucket_by_aspect_ratio(
         self, edges: Text, *, sizes: Text | None = None, field: str | Sequence[str] | None = None,
@@ -571,5 +572,6 @@ class Operations:
     def options(
         self, *, on_error: Literal["raise", "skip", "replace"] | None = None, max_bad: int | None = None,
         seed: int | None = None, fuse: bool | None = None, positions: bool | None = None,
-        accuracy: Literal["exact", "fast"] | None = None, read_ahead: Text | None = None,
+        accuracy: Literal["exact", "fast"] | None = None, layout: Literal["nhwc", "nchw"] | None = None,
+        unit: Literal["off", "f32", "f16", "bf16"] | None = None, read_ahead: Text | None = None,
     ) -> Self: ...

@@ -21,6 +21,7 @@ from typing import Any
 
 from ._dataset import Dataset, Origin
 from ._errors import ArgumentError, ReadError, StoppedError
+from ._layout import layout_number
 from ._worker import receive, send
 
 TRIES = 3
@@ -42,7 +43,7 @@ def _pickled(dataset: Any) -> bytes:
 class Process:
     """One worker, and the memory that it shares with this process."""
 
-    def __init__(self, begin: tuple[list[str], bytes, int]) -> None:
+    def __init__(self, begin: tuple[list[str], bytes, int, bool]) -> None:
         ours, theirs = socket.socketpair()
         self.shared = os.memfd_create("leat")
         code = START.format(path=sys.path, fd=theirs.fileno(), shared=self.shared, parent=os.getpid())
@@ -92,15 +93,15 @@ class Process:
 class PythonSource:
     """The processes of one dataset, and what its items look like."""
 
-    def __init__(self, dataset: Any, workers: int, batches: bool) -> None:
-        self.dataset, self.workers, self.batches = dataset, workers, batches
+    def __init__(self, dataset: Any, workers: int, batches: bool, layout: int = 0) -> None:
+        self.dataset, self.workers, self.batches, self.layout_given = dataset, workers, batches, layout
         self.n = len(dataset)
         self.lock = threading.Lock()
         self.owner = os.getpid()
         self.idle: list[Process] = []
         self.all: set[Process] = set()
-        self.begin: tuple[list[str], bytes, int] | None = None
-        self.fields: list[tuple[str, str, tuple[int, ...], bool]] = []
+        self.begin: tuple[list[str], bytes, int, bool] | None = None
+        self.fields: list[tuple[Any, ...]] = []
         self.found_layout: Any = None
         self.closed = False
         _live.add(self)
@@ -174,7 +175,7 @@ class PythonSource:
         looked = [reader.ask(("look", i))[1] for i in sorted({0, self.n // 2, self.n - 1})]
         self.found_layout = looked[0][1]
         rows = 0
-        fields: list[tuple[str, str, tuple[int, ...], bool]] = []
+        fields: list[tuple[Any, ...]] = []
         for k, (name, dtype, shape) in enumerate(looked[0][2]):
             for _, layout, others in looked:
                 if layout != self.found_layout or len(others) != len(looked[0][2]) or others[k][:2] != (name, dtype):
@@ -193,13 +194,13 @@ class PythonSource:
                 shape = (-2, *shape[1:])
             fields.append((name, dtype, tuple(
                 size if self.batches or len({other[axis] for other in shapes}) == 1 else -1
-                for axis, size in enumerate(shape)), False))
+                for axis, size in enumerate(shape)), False, 1 if self.layout_given and len(shape) == 3 else 0))
         if self.batches:
-            fields = [(name, dtype, (rows, *shape[1:]), ragged) for name, dtype, shape, ragged in fields]
+            fields = [(name, dtype, (rows, *shape[1:]), *rest) for name, dtype, shape, *rest in fields]
             fields.append(("_n", "i64", (), False))
         self.fields, self.rows = fields, rows
 
-    def open(self) -> tuple[int, list[tuple[str, str, tuple[int, ...], bool]], int, int, Any]:
+    def open(self) -> tuple[int, list[tuple[Any, ...]], int, int, Any]:
         """What a pipeline takes as its source."""
         if self.owner != os.getpid():  # the processes are the parent's
             self.owner, self.all, self.idle, self.closed = os.getpid(), set(), [], False
@@ -207,10 +208,10 @@ class PythonSource:
         if self.n == 0:
             raise ArgumentError("from_python(): the dataset has no items")
         if self.begin is None:
-            self.begin = (sys.path, _pickled(self.dataset), 1 if self.batches else 0)
+            self.begin = (sys.path, _pickled(self.dataset), 1 if self.batches else 0, self.layout_given == 2)
             self._look()
             if self.batches:
-                self.begin = (*self.begin[:2], self.rows)
+                self.begin = (*self.begin[:2], self.rows, False)
                 self._restart()
         kind = type(self.dataset)
         identity = zlib.crc32(f"{kind.__module__}.{kind.__qualname__}:{self.n}".encode())
@@ -285,7 +286,8 @@ def _is_keras(dataset: Any) -> bool:
                kind.__module__.startswith(("keras", "tf_keras", "tensorflow")) for kind in type(dataset).__mro__)
 
 
-def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None) -> Dataset:
+def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None, *,
+                layout: str | None = None) -> Dataset:
     """A dataset that exists already: a Keras PyDataset, a torch dataset, anything with __len__ and __getitem__.
 
         leat.from_python(my_torch_dataset, workers=4).shuffle(seed=1).batch(64)
@@ -294,7 +296,8 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
     Its code runs in worker processes, which are started without running the script again, so no `if __name__ ==
     "__main__"` is needed; the object is pickled (by cloudpickle if that is installed). Items are an array, (x, y),
     (x, y, weight) or a dict of arrays, numbers and strings. items: "sample" (the default) or "batch" (that of Keras's
-    PyDataset and Sequence).
+    PyDataset and Sequence). layout="nchw": arrays of three axes are pictures (channels, height, width), as torch datasets
+    have them.
     """
     for name in ("__len__", "__getitem__"):
         if not hasattr(dataset, name):
@@ -308,6 +311,9 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
         workers = max(1, min(len(os.sched_getaffinity(0)), 16))
     if not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= 256:
         raise ValueError(f"from_python(): workers must be 'auto' or a number from 1 to 256, not {workers!r}")
-    source = PythonSource(dataset, workers, items == "batch")
+    number = layout_number(layout, "from_python()")
+    if number and items == "batch":
+        raise ArgumentError("from_python(items='batch'): batches are handed over as they are; leave layout out")
+    source = PythonSource(dataset, workers, items == "batch", number)
     return Dataset(("source",), Origin(source=source.open, items_are_batches=source.batches, threads=workers,
                                        layout=source.layout))

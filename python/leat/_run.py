@@ -36,6 +36,9 @@ else:
 CURSOR = re.compile(r" epoch=(\d+) position=(\d+) step=(\d+) seed=(\d+) batch=(\d+) ")
 
 
+_told: set[str] = set()  # warnings that were issued
+
+
 class LeatWarning(UserWarning):
     """Something that is worth knowing, and no error."""
 
@@ -68,7 +71,9 @@ class Feed:
         self.template = pipeline.state()
         _live.add(self)
         for message in pipeline.messages():
-            warnings.warn(message, LeatWarning, stacklevel=6)
+            if message not in _told:  # a dataset opens several pipelines
+                _told.add(message)
+                warnings.warn(message, LeatWarning, stacklevel=6)
 
     def close(self) -> None:
         self.pending = None

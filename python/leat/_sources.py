@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._advice import advised, refuse_file_list
 from ._arrays import from_user
 from ._bind import _dtype_text, bind, name_elsewhere, near, quote, split_text
 from ._dataset import Dataset, Origin
+from ._layout import layout_number, with_layout
 from ._ops import OPS
+
+if TYPE_CHECKING:
+    from ._spool import Spool
 
 Path: TypeAlias = str | os.PathLike[str]
 NAMES = ("image", "label", "weight")
@@ -99,8 +104,10 @@ def from_tfrecord(files: Path | Iterable[Path], features: Mapping[str, Any] | It
     return dataset.parse(*([features] if isinstance(features, str) else features))
 
 
-def from_npy(*files: Path, **fields: Path) -> Dataset:
+def from_npy(*files: Path, layout: str | None = None, **fields: Path) -> Dataset:
     """Slices along the first axis of arrays in .npy and .npz files; large ones are read slice by slice.
+
+    layout="nchw": slices of three axes are pictures (channels, height, width).
 
         leat.from_npy(image="x.npy", label="y.npy").shuffle().cast("f32", scale=1 / 255).batch(128)
         leat.from_npy("mnist.npz")
@@ -109,6 +116,8 @@ def from_npy(*files: Path, **fields: Path) -> Dataset:
     words += [f"{name}={quote(os.fspath(file))}" for name, file in fields.items()]
     if not words:
         raise TypeError("from_npy() needs a file: from_npy('data.npz') or from_npy(image='x.npy', label='y.npy')")
+    number = layout_number(layout, "from_npy()")
+    words += [f"layout={('nhwc', 'nchw')[number - 1]}"] if number else []
     return Dataset((" ".join(["npy", *words]),), Origin())
 
 
@@ -137,7 +146,7 @@ def name_fields(given: Any, where: str) -> dict[str, Any]:
     return {"image": given}
 
 
-def from_arrays(arrays: Any, **more: Any) -> Dataset:
+def from_arrays(arrays: Any, *, layout: str | None = None, **more: Any) -> Dataset:
     """Slices along the first axis of arrays: a dict, a tuple (x, y) or (x, y, weight), one array, or a DataFrame.
 
         leat.from_arrays((x_train, y_train)).shuffle().random_flip_left_right().batch(128)
@@ -145,6 +154,10 @@ def from_arrays(arrays: Any, **more: Any) -> Dataset:
 
     Memory is used where it lies, also if it is not contiguous: do not change it meanwhile. Lists and strings are
     converted once; strings come out as a Ragged of bytes.
+
+        leat.from_arrays((x, y), layout="nchw")       # pictures (n, channels, height, width), as torch has them
+
+    With layout="nchw" the same memory is read as (height, width, channels), as all operations take pictures.
     """
     fields = {**name_fields(arrays, "from_arrays()"), **more}
     if not fields:
@@ -156,20 +169,25 @@ def from_arrays(arrays: Any, **more: Any) -> Dataset:
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {n}" for name, n in lengths.items())
         raise ValueError(f"from_arrays(): all arrays must have the same number of samples: {listed}")
-    return Dataset(("arrays",), Origin(arrays=taken))
+    return Dataset(("arrays",), Origin(arrays=with_layout(taken, layout_number(layout, "from_arrays()"))))
 
 
 def from_generator(generator: Callable[[], Iterable[Any]] | Iterable[Any], *, take: int | None = None,
-                   max_bytes: int = 16 << 30) -> Dataset:
+                   max_bytes: int = 16 << 30, layout: str | None = None) -> Dataset:
     """What a generator yields, one sample at a time: an array, (image, label), or a dict of arrays.
 
         leat.from_generator(lambda: ((render(i), i % 10) for i in range(5000))).shuffle().batch(64)
 
     The generator is run once, when the dataset is first used, and what it gives is kept: in memory if it is little, in
     a temporary file beyond that, up to max_bytes. So everything works as on arrays: a shuffle of all samples, len,
-    states, any number of epochs. Of a generator without end, take=n takes n samples.
+    states, any number of epochs. Of a generator without end, take=n takes n samples. layout="nchw": arrays of three axes
+    are pictures (channels, height, width).
     """
     from ._spool import Spool
 
-    spool = Spool(generator, take, max_bytes)
-    return Dataset(("arrays",), Origin(lazy_arrays=spool.arrays))
+    spool, number = Spool(generator, take, max_bytes), layout_number(layout, "from_generator()")
+    return Dataset(("arrays",), Origin(lazy_arrays=partial(_laid_out, spool, number)))
+
+
+def _laid_out(spool: Spool, number: int) -> tuple[tuple[Any, ...], ...]:
+    return with_layout(spool.arrays(), number)

@@ -122,9 +122,9 @@ class TorchDataset(data.IterableDataset):  # type: ignore[misc]
         super().__init__()
         self._given = dataset
         self._distributed = distributed
-        self._form = form
+        self._form = Form("nhwc", "u8") if dataset._items_are_batches else form  # batches of others stay as they are
         self._device = find_device(device, pin_memory)
-        self._delivery = Delivery(form.options, pinned if pin_memory else None)
+        self._delivery = Delivery(self._form.options, pinned if pin_memory else None)
         self._ahead: weakref.ref[Ahead] | None = None  # the last iteration, if batches go to a device
         self._ranks = (0, 1)
         self._dataset = dataset

@@ -83,17 +83,25 @@ class Shared:
 
 
 class Worker:
-    def __init__(self, fd: int, shared: int, dataset: Any, rows: int) -> None:
+    def __init__(self, fd: int, shared: int, dataset: Any, rows: int, planes: bool) -> None:
         self.fd, self.dataset, self.rows = fd, dataset, rows  # rows 0 = items are samples, else batches of so many
+        self.planes = planes  # arrays of three axes have channels first: they are written with channels last
         self.shared = Shared(shared)
+
+    def memory(self, value: Any) -> tuple[str, tuple[int, ...] | None, Any]:
+        dtype, shape, array = as_memory(value)
+        if self.planes and shape is not None and len(shape) == 3:
+            array = array.transpose(1, 2, 0)
+            shape = array.shape
+        return dtype, shape, array
 
     def look(self, i: int) -> tuple[Any, ...]:
         layout, leaves = flatten(self.dataset[i], self.rows != 0)
-        return "look", layout, [(name, *as_memory(value)[:2]) for name, value in leaves.items()]
+        return "look", layout, [(name, *self.memory(value)[:2]) for name, value in leaves.items()]
 
     def item(self, i: int) -> tuple[Any, ...]:
         _, leaves = flatten(self.dataset[i], self.rows != 0)
-        found = [as_memory(value) for value in leaves.values()]
+        found = [self.memory(value) for value in leaves.values()]
         places, at, n = [], 0, 0
         for _, shape, value in found:
             size = len(value) if shape is None else value.nbytes
@@ -161,10 +169,10 @@ def main(fd: int, shared: int, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
     try:
-        path, pickled, rows = receive(fd)
+        path, pickled, rows, planes = receive(fd)
         sys.path[:] = path
         try:
-            worker = Worker(fd, shared, pickle.loads(pickled), rows)
+            worker = Worker(fd, shared, pickle.loads(pickled), rows, planes)
         except Exception as error:
             send(fd, ("error", type(error).__name__, str(error), traceback.format_exc(), None))
             return

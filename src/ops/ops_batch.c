@@ -318,11 +318,12 @@ static int plan_prefetch(leat__planner *planner, const leat__use *use, leat_erro
         .help = "samples in a batch, of one rank"                                             \
     }
 
-#define REMAINDER_ARGS(by_name)                                                                           \
-    {.name = "drop_remainder", .also = "drop_last",                                                                   \
+#define REMAINDER_ARGS(by_name)                                                                  \
+    {.name = "drop_remainder",                                                                   \
+     .also = "drop_last",                                                                        \
      .kind = LEAT_ARG_BOOL,                                                                      \
      .fallback = "false",                                                                        \
-     .named = (by_name),                                                                              \
+     .named = (by_name),                                                                         \
      .help = "leave out a last batch that is not full"},                                         \
         {.name = "pad_remainder",                                                                \
          .kind = LEAT_ARG_BOOL,                                                                  \

@@ -172,6 +172,19 @@ static int plan_parse(leat__planner *planner, const leat__use *use, leat_error *
 
 /* -------------------------------------------------------------------------------------------- reshape */
 
+/* Whether the new shape is that of a picture, as far as the text says it. */
+static int reshape_layout(const leat__use *use, leat__step *step, leat__plan_field *field, leat_error *err) {
+    const int layout = leat__source_layout_of(use);
+    field->info.layout = layout ? LEAT_LAYOUT_NHWC : LEAT_LAYOUT_NONE;
+    if (layout && field->info.ndim != 3)
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE, "layout is about three axes, the shape has %d",
+                               field->info.ndim);
+    step->as.reshape.planes = layout == LEAT_LAYOUT_NCHW;
+    int64_t unused[3] = {0};
+    if (step->as.reshape.planes) leat__channels_last(field->info.shape, unused);
+    return 0;
+}
+
 static int plan_reshape(leat__planner *planner, const leat__use *use, leat_error *err) {
     int at;
     LEAT_TRY(leat__plan_field_find(planner, use, "field", &at, err));
@@ -201,13 +214,13 @@ static int plan_reshape(leat__planner *planner, const leat__use *use, leat_error
     step->as.reshape.known = known;
     step->as.reshape.open = open;
     field->info.ragged = 0;
-    if (have < 0) return 0; /* only the data knows */
-    if (open >= 0 ? known == 0 || have % known != 0 : have != known)
+    const bool known_size = have >= 0;
+    if (known_size && (open >= 0 ? known == 0 || have % known != 0 : have != known))
         return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
                                "field %s has %" PRId64 " values, the shape has %s%" PRId64, field->info.name,
                                have, open >= 0 ? "a multiple of " : "", known);
-    if (open >= 0) field->info.shape[open] = have / known;
-    return 0;
+    if (known_size && open >= 0) field->info.shape[open] = have / known;
+    return reshape_layout(use, step, field, err);
 }
 
 /* --------------------------------------------------------------------------------------------- select */
@@ -365,7 +378,8 @@ const leat__op leat__ops_fields[] = {
      .flags = LEAT_OP_READS | LEAT_OP_RESHAPES,
      .plan = plan_reshape,
      .arg = {LEAT_ARG_FIELD_OR("image"),
-             {.name = "shape", .kind = LEAT_ARG_INTS, .min = -1, .max = 1e12, .help = "sizes of the axes"}}},
+             {.name = "shape", .kind = LEAT_ARG_INTS, .min = -1, .max = 1e12, .help = "sizes of the axes"},
+             LEAT_ARG_SOURCE_LAYOUT}},
     {.name = "select",
      .kind = LEAT_OP_SAMPLE,
      .help = "Keeps these fields, in this order.",

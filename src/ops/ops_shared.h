@@ -8,6 +8,12 @@
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
+/* Where the channels of pictures are that come without a layout: leat__source_layout_of. */
+#define LEAT_ARG_SOURCE_LAYOUT                                                                             \
+    {                                                                                                      \
+        .name = "layout", .kind = LEAT_ARG_WORD, .fallback = "", .words = "nhwc|nchw", .named = true,      \
+        .help = "nchw: three axes are a picture with channels first, and become (height, width, channels)" \
+    }
 #define LEAT_ARG_FIELD_OR(fallback_) \
     { .name = "field", .kind = LEAT_ARG_FIELD, .fallback = fallback_, .help = "which field" }
 #define LEAT_ARG_FIELD_NAMED \
@@ -229,5 +235,10 @@ int leat__warp_add(leat__planner *planner, const leat__use *use, leat__warp_rule
                    leat__warp_plan plan, leat_error *err);
 /* The matrix from places in the result to those in the picture. */
 void leat__warp_set(leat__warp *warp, float a0, float a1, float a2, float b0, float b1, float b2);
+
+static inline int leat__source_layout_of(const leat__use *use) {
+    const leat__arg_value *layout = leat__use_arg(use, "layout");
+    return !layout->given ? LEAT_LAYOUT_NONE : layout->i ? LEAT_LAYOUT_NCHW : LEAT_LAYOUT_NHWC;
+}
 
 #endif

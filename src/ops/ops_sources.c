@@ -128,7 +128,7 @@ static int plan_fixed(leat__planner *planner, const leat__use *use, leat_error *
 static int plan_npy(leat__planner *planner, const leat__use *use, leat_error *err) {
     LEAT_TRY(leat__plan_source_begin(planner, use, err));
     const leat__arg_value *files = leat__use_arg(use, "files");
-    const int layout = (int)leat__use_arg(use, "layout")->i;
+    const int layout = leat__source_layout_of(use);
     return leat__plan_source_take(
         planner, leat__npy_arrays_open(&planner->plan->source, files->texts, files->n, layout, err));
 }
@@ -344,13 +344,7 @@ const leat__op leat__ops_sources[] = {
               .kind = LEAT_ARG_TEXTS,
               .pairs = true,
               .help = "such as image=x.npy label=y.npy, data.npz, or image=data.npz:x"},
-             {.name = "layout",
-              .kind = LEAT_ARG_WORD,
-              .fallback = "auto",
-              .words = "auto|nhwc|nchw",
-              .named = true,
-              .help = "nchw: slices of three axes are pictures with channels first; auto: last, and an "
-                      "operation on pictures refuses a shape that has them first"}}},
+             LEAT_ARG_SOURCE_LAYOUT}},
     {.name = "source",
      .kind = LEAT_OP_SOURCE,
      .help = "Samples that the program reads itself, by callbacks that it gives with leat_spec_source.",

@@ -52,8 +52,8 @@ int leat__picture_take(leat__planner *planner, const leat__use *use, int at, lea
         return leat__plan_fail(
             use, err, LEAT_ERR_SHAPE,
             "field %s has the shape %s: its channels are first, and a picture has (height, "
-            "width, channels); say layout=nchw where the data comes from (or layout=nhwc, "
-            "if its channels are last)",
+            "width, channels); say layout=nchw where the data comes from, or layout=nhwc "
+            "if its channels are last",
             info->name, shape);
     }
     if (is_doubtful(info)) warn_doubtful(planner, info);

@@ -79,6 +79,7 @@ struct leat__step {
             int64_t shape[LEAT_NDIM_MAX]; /* one may be -1: what is left   */
             int64_t known;                /* values along the other axes   */
             int open;                     /* that one; -1 = there is none  */
+            bool planes; /* it is (channels, height, width), and becomes (height, width, channels) */
         } reshape;
         struct {
             int dtype;

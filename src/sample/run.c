@@ -229,7 +229,20 @@ static int run_raw(leat__tools *tools, const leat__step *step, leat_error *err) 
     return 0;
 }
 
-static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *err) {
+/* A picture with channels first in memory of its own, with channels last. */
+static int turn_planes(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
+    leat__value *value = &tools->value[step->value];
+    const int64_t item = (int64_t)leat_dtype_size(value->dtype), *shape = value->shape;
+    int64_t stride[3] = {shape[1] * shape[2] * item, shape[2] * item, item};
+    uint8_t *dst = leat__run_destination(tools, step, at, value->bytes, err);
+    if (!dst) return LEAT_ERR_MEMORY;
+    leat__channels_last(value->shape, stride);
+    leat__gather(dst, value->data, value->shape, stride, 3, (size_t)item);
+    value->data = dst;
+    return 0;
+}
+
+static int run_reshape(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
     leat__value *value = &tools->value[step->value];
     const int64_t have = (int64_t)(value->bytes / leat_dtype_size(value->dtype));
     const int64_t known = step->as.reshape.known;
@@ -240,7 +253,7 @@ static int run_reshape(leat__tools *tools, const leat__step *step, leat_error *e
     if (open >= 0 ? known == 0 || have % known != 0 : have != known)
         return leat__fail(err, LEAT_ERR_SHAPE, "reshape: %" PRId64 " values do not make a shape of %" PRId64,
                           have, known);
-    return 0;
+    return step->as.reshape.planes ? turn_planes(tools, step, at, err) : 0;
 }
 
 static void shape_text(char *text, size_t cap, const int64_t *shape, int ndim) {
@@ -424,7 +437,7 @@ int leat__run_range(leat__tools *tools, const leat__where *at, int from, int to,
         switch (step->kind) {
         case LEAT_STEP_PARSE: LEAT_TRY(run_parse(tools, step, err)); break;
         case LEAT_STEP_RAW: LEAT_TRY(run_raw(tools, step, err)); break;
-        case LEAT_STEP_RESHAPE: LEAT_TRY(run_reshape(tools, step, err)); break;
+        case LEAT_STEP_RESHAPE: LEAT_TRY(run_reshape(tools, step, at, err)); break;
         case LEAT_STEP_CONVERT: LEAT_TRY(run_convert(tools, step, at, err)); break;
         case LEAT_STEP_PASS: LEAT_TRY(leat__run_pass(tools, step, at, err)); break;
         case LEAT_STEP_PICTURE: LEAT_TRY(leat__run_picture(tools, step, at, err)); break;

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of an epoch on several ranks: batch(valid=), and the example that computes a metric with it."""
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import leat
+import pytest
+import torch
+from ends import LIMIT
+
+EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples/evaluate_two_ranks.py"
+
+
+def run_ranks(world):
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port = place.getsockname()[1]
+    processes = [subprocess.Popen([sys.executable, EXAMPLE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(world), "OMP_NUM_THREADS": "1",
+                                       "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}) for rank in range(world)]
+    said = []
+    for process in processes:
+        out, errors = process.communicate(timeout=LIMIT)
+        assert process.returncode == 0, errors
+        said.append(out)
+    return said
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_the_metric_is_that_of_every_sample_once(world):
+    said = run_ranks(world)[0]
+    n, accuracy, loss = map(float, re.fullmatch(r"(\d+) samples, accuracy ([\d.]+), loss ([\d.]+)\n", said).groups())
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16 * 16 * 3, 10))
+    images, labels = next(iter(leat.synthetic(103, 16, 16, seed=3).batch(103).to_torch()))
+    with torch.no_grad():
+        answers = model(images)
+        expected = torch.nn.functional.cross_entropy(answers, labels).item()
+    assert n == 103 and abs(accuracy - (answers.argmax(1) == labels).double().mean().item()) < 2e-6
+    assert abs(loss - expected) < 1e-5
+
+
+def test_valid_in_every_form():
+    ds = leat.synthetic(10, 4, 4).batch(4, pad_remainder=True, valid="real")
+    for batches in (list(ds), list(ds.to_torch())):
+        assert [len(batch) for batch in batches] == [3, 3, 3]
+        assert [batch[2].tolist() for batch in batches] == [[True] * 4, [True] * 4, [True, True, False, False]]
+    assert next(iter(ds.to_torch()))[2].dtype == torch.bool and ds.element_spec[2].dtype == "bool"
+    assert [batch.n_valid for batch in ds.batches()] == [4, 4, 2]
+    assert ds.as_dict()[2]["real"].tolist() == [True, True, False, False] and bool(ds.sample(9)[2])
+    one = leat.from_arrays(torch.arange(5).numpy()).batch(4, pad_remainder=True, valid="ok")[1]
+    assert one[0].tolist()[0] == 4 and one[1].tolist() == [True, False, False, False]
+    plain = leat.synthetic(10, 4, 4).batch(4, valid="real")
+    assert [batch[2].tolist() for batch in plain] == [[True] * 4, [True] * 4, [True, True]]
