@@ -25,7 +25,7 @@ def with_layout(arrays: tuple[tuple[Any, ...], ...], number: int) -> tuple[tuple
     """Arrays for a pipeline that takes their slices of three axes as pictures of that layout, where they lie."""
     if not number:
         return arrays
-    return tuple(entry if len(entry) > 3 else (*entry, None, number) for entry in arrays)
+    return tuple(entry if len(entry) > 3 else (*entry, None, None, number) for entry in arrays)
 
 
 def explain(error: ShapeError, operations: tuple[str, ...]) -> None:

@@ -5,11 +5,13 @@ Every text has one plain run: one thread, plain C, one process. Then the same te
 random choice of all combinations, and each of its samples must have the same bytes at the same place of the epoch.
 With several ranks their parts are put together; with restarts a run is stopped and gone on with in other settings.
 """
+import io
 import json
 import os
 import random
 import re
 import subprocess
+import tarfile
 from pathlib import Path
 
 import numpy
@@ -46,6 +48,12 @@ def data(tmp_path_factory) -> Path:
         (folder / f"a-{shard}.gz").write_bytes(tfrecord.compress(bytes_, "gzip"))
     numbers = numpy.random.RandomState(1)
     (folder / "cifar.bin").write_bytes(b"".join(bytes([i % 10]) + numbers.bytes(3072) for i in range(47)))
+    with tarfile.open(folder / "a.tar", "w") as tar:
+        for number in range(47):
+            for extension, content in (("png", (folder / "photos/bee/01.png").read_bytes()), ("cls", b"%d" % (number % 5))):
+                member = tarfile.TarInfo(f"{number:03}.{extension}")
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
     numpy.save(folder / "x.npy", numbers.randint(0, 255, (47, 6, 7, 3), "uint8"))
     numpy.save(folder / "y.npy", numpy.arange(47) % 6)
     return folder
@@ -57,6 +65,7 @@ TEXTS = {
     "list": f"list list.csv | shuffle 10 | decode | random_crop 7 | {AUGMENT} | one_hot label 4",
     "tfrecord": f"tfrecord a-*.tfrecord | {PARSE} | shuffle reshuffle=false | {AUGMENT}",
     "stream": f"tfrecord a-*.gz | shuffle 8 | {PARSE} | {AUGMENT}",
+    "webdataset": f"webdataset a.tar | shuffle | decode | random_resized_crop 8 | {AUGMENT}",
     "cifar": "cifar cifar.bin | random_crop 32 padding=4 | random_contrast 0.5 1.5",
     "fixed": "fixed cifar.bin bytes=3073 | shuffle | decode_raw record u8",
     "npy": f"npy image=x.npy label=y.npy | shuffle | {AUGMENT}",
