@@ -111,6 +111,16 @@ int leat_spec_part(leat_spec *spec, const char *name, const leat_spec *part) {
     return spec->error.code;
 }
 
+void *leat_map_make(const leat_sample_info *info, const leat_field *field, leat_error *err) {
+    leat_error local;
+    if (!err) err = &local;
+    if (info && info->call && field)
+        return LEAT_CHECK_RESERVED(leat_field, field, err) < 0 ? NULL
+                                                               : leat__map_make(info->call, field, err);
+    leat__fail(err, LEAT_ERR_ARGUMENT, "leat_map_make: it is for functions of leat_spec_map, and their info");
+    return NULL;
+}
+
 int leat_spec_error(const leat_spec *spec, leat_error *err) {
     if (!spec) return leat__fail(err, LEAT_ERR_ARGUMENT, "the spec is NULL");
     if (err) *err = spec->error;

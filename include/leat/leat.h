@@ -294,7 +294,10 @@ typedef struct leat_sample_info {
     uint64_t epoch;       /* from 0                                                              */
     uint64_t position;    /* in the epoch, before batching: as leat_batch.position               */
     uint64_t sample;      /* number in the dataset: as leat_batch.sample                         */
-    uint64_t reserved[5]; /* 0                                                                   */
+    uint64_t seed;        /* of the pipeline                                                     */
+    uint64_t operation;   /* number of the operation in the text: with it, two maps draw differently */
+    void *call;           /* ours, for leat_map_make; NULL for a filter                          */
+    uint64_t reserved[2]; /* 0                                                                   */
 } leat_sample_info;
 
 /* Whether a sample is kept, for `filter callback=NAME`: 1 = it is, 0 = it is not, or a negative LEAT_ERR_* with a line in
@@ -305,7 +308,11 @@ typedef int (*leat_filter_fn)(void *user, const leat_sample_info *info, const le
                               leat_error *err);
 /* Makes new fields of those that a sample has, for `map callback=NAME`. in: (n_in) all fields of the sample, valid during
  * the call. out: (n_out) those that the text names, in its order; data points to memory for the declared shape, which
- * must be filled. 0, or a negative LEAT_ERR_* as above. It must be a function of the sample and of info. In front of
+ * must be filled. The sizes of axes that the text declares as `*` are the function's to choose: shape has -1 there, data is
+ * NULL, and leat_map_make gives the memory. If the text has `*` in place of a field, the function makes further fields with
+ * leat_map_make, any number of them. It is called once when the pipeline is opened, with n_out as in the text, and the
+ * names, types and numbers of axes that it makes for that sample are those that it must make for all: they come behind the
+ * declared ones in out. 0, or a negative LEAT_ERR_* as above. It must be a function of the sample and of info. In front of
  * `cache` what it makes is kept for all epochs, and in front of `filter` it is asked for all epochs: there info is as for
  * a filter. */
 typedef int (*leat_map_fn)(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
@@ -382,6 +389,11 @@ LEAT_API int leat_spec_map(leat_spec *spec, const char *name, leat_map_fn fn, vo
  * are found in the part itself. A map function there is told the epoch and the numbers of the whole pipeline. A read_at that
  * is not thread-safe is called once at a time in each part: two parts must not share what it changes. */
 LEAT_API int leat_spec_part(leat_spec *spec, const char *name, const leat_spec *part);
+/* For a leat_map_fn: memory for a field, by its name, type and shape, to be filled before the function returns. A field
+ * that was declared, or made for the first sample, must have the same type and number of axes, and the sizes that are fixed.
+ * If it is called again for the same field, the last memory counts. info: as the function got it, on its thread. NULL if the
+ * field does not fit or there is no memory: err says why, and the function should return err->code. */
+LEAT_API void *leat_map_make(const leat_sample_info *info, const leat_field *field, leat_error *err);
 /* 0, or the code of the first mistake, which is copied to err. */
 LEAT_API int leat_spec_error(const leat_spec *spec, leat_error *err);
 /* The spec as pipeline text in its normal form, its parts as texts in quotes; returns the length without the final 0, as

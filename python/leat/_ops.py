@@ -179,7 +179,7 @@ OPS: dict[str, Op] = {
         Arg("of", "word", "position", ("position", "sample"), 0, 0, True, (), "position: in the finished order, from 0; sample: in the data set"),
     ), ("name",)),
     "map": Op("sample", "Fields that a function of the program makes of the sample: name:type or name:type[sizes].", (
-        Arg("fields", "texts", None, (), 0, 0, False, (), "what it makes, such as score:f32 image:u8[32,32,3]; one that is there already is replaced"),
+        Arg("fields", "texts", None, (), 0, 0, False, (), "what it makes, such as score:f32 image:u8[*,*,3], where * is a size that differs; * alone: what one call shows. A field that is there already is replaced"),
         Arg("callback", "text", None, (), 0, 0, True, (), "the function that the program gave with leat_spec_map"),
     ), ("fields",)),
     "label_map": Op("sample", "Other numbers for labels: FROM=TO pairs, or a file of them.", (

@@ -11,6 +11,7 @@
     FAMILY(split)                \
     FAMILY(window)               \
     FAMILY(fields)               \
+    FAMILY(map)                  \
     FAMILY(labels)               \
     FAMILY(decode)               \
     FAMILY(resize)               \

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which fields a sample has, and their shapes; map calls a function of the program. */
+/* Which fields a sample has, and their shapes. */
 #include <stdio.h>
 
 #include "base/dtype.h"
 #include "ops/ops_shared.h"
-#include "plan/select.h"
-#include "sample/labels.h"
 
 static int64_t product(const int64_t *shape, int ndim) {
     int64_t n = 1;
@@ -244,21 +242,7 @@ static int plan_select(leat__planner *planner, const leat__use *use, leat_error 
     return 0;
 }
 
-/* ----------------------------------------------------------------------------------------- new fields */
-
-int leat__plan_field_add(leat__planner *planner, const leat__use *use, const char *name, int *out,
-                         leat_error *err) {
-    if (!*name || strlen(name) >= sizeof planner->field[0].info.name)
-        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "the name of a field has 1 to 63 bytes");
-    if (planner->n_fields == LEAT_VALUES_MAX)
-        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
-    *out = planner->n_fields++;
-    planner->field[*out] = (leat__plan_field){.pass = -1};
-    snprintf(planner->field[*out].info.name, sizeof planner->field[*out].info.name, "%s", name);
-    planner->live[*out] = true;
-    planner->plan->n_values = planner->n_fields;
-    return 0;
-}
+/* ------------------------------------------------------------------------------------------ enumerate */
 
 static int plan_enumerate(leat__planner *planner, const leat__use *use, leat_error *err) {
     const char *name = leat__use_arg(use, "name")->text;
@@ -271,85 +255,6 @@ static int plan_enumerate(leat__planner *planner, const leat__use *use, leat_err
     step->as.enumerate.position = leat__use_arg(use, "of")->i == 0;
     planner->field[at].info.dtype = LEAT_DTYPE_I64;
     return 0;
-}
-
-/* ------------------------------------------------------------------------------------------------ map */
-
-/* name:type or name:type[28,28]. */
-static int read_declaration(const leat__use *use, const char *text, leat_field *out, leat_error *err) {
-    const size_t head = strcspn(text, "[");
-    const char *colon = NULL, *at = text + head;
-    for (size_t i = 0; i < head; i++)
-        if (text[i] == ':') colon = text + i;
-    *out = (leat_field){.dtype = colon ? leat__dtype_find(colon + 1, head - (size_t)(colon + 1 - text)) : -1};
-    if (!colon || colon == text || out->dtype < 0 || out->dtype == LEAT_DTYPE_BYTES ||
-        (size_t)(colon - text) >= sizeof out->name)
-        return leat__plan_fail(
-            use, err, LEAT_ERR_SYNTAX,
-            "'%.80s' must be name:type or name:type[sizes], such as score:f32 or image:u8[32,32,3]", text);
-    memcpy(out->name, text, (size_t)(colon - text));
-    while (*at) {
-        char part[32];
-        const size_t n = strcspn(++at, ",]");
-        int64_t size = 0;
-        snprintf(part, sizeof part, "%.*s", (int)LEAT_MIN(n, sizeof part - 1), at);
-        if (out->ndim == LEAT_NDIM_MAX - 1 || !leat__parse_int(part, &size) || size < 1 || !at[n] ||
-            (at[n] == ']' && at[n + 1]))
-            return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                                   "%s: a shape is up to %d sizes above 0, such as [32,32,3]", out->name,
-                                   LEAT_NDIM_MAX - 1);
-        out->shape[out->ndim++] = size;
-        at += n;
-        if (*at == ']') at++;
-    }
-    return 0;
-}
-
-static int lay_out(const leat__use *use, leat__map_plan *map, leat_error *err) {
-    for (int i = 0; i < map->n; i++) {
-        const leat_field *field = &map->field[i];
-        size_t bytes = leat_dtype_size(field->dtype);
-        for (int k = 0; k < field->ndim; k++)
-            if (!leat__mul_size(bytes, (size_t)field->shape[k], &bytes)) bytes = SIZE_MAX;
-        if (bytes > LEAT_RECORD_BYTES_MAX)
-            return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "%s has more than %zu bytes", field->name,
-                                   LEAT_RECORD_BYTES_MAX);
-        map->offset[i] = map->total;
-        map->bytes[i] = bytes;
-        map->total += LEAT_ALIGN_UP(bytes, (size_t)LEAT_MEM_PAD) + LEAT_MEM_PAD;
-    }
-    return 0;
-}
-
-static int plan_map(leat__planner *planner, const leat__use *use, leat_error *err) {
-    const leat__arg_value *fields = leat__use_arg(use, "fields");
-    if (fields->n > LEAT_VALUES_MAX)
-        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
-    leat__map_plan *map = leat__arena_alloc(&planner->plan->memory, sizeof *map);
-    if (!map) return leat__fail_memory(err, sizeof *map, "a map");
-    *map = (leat__map_plan){0};
-    LEAT_TRY(leat__called_find(planner, use, true, &map->called, err));
-    LEAT_TRY(leat__coords_settle(planner, use, -1, err)); /* the function sees all fields */
-    LEAT_TRY(leat__inputs_list(planner, false, &map->inputs, err));
-    for (int i = 0; i < planner->n_fields; i++)
-        leat__plan_close_pass(planner, i); /* it sees what is there now */
-    for (; map->n < fields->n; map->n++) {
-        leat_field *field = &map->field[map->n];
-        LEAT_TRY(read_declaration(use, fields->texts[map->n], field, err));
-        int at = leat__plan_live(planner, field->name);
-        for (int k = 0; k < map->n; k++)
-            if (strcmp(map->field[k].name, field->name) == 0)
-                return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "field %s is named twice", field->name);
-        if (at < 0) LEAT_TRY(leat__plan_field_add(planner, use, field->name, &at, err));
-        if (planner->field[at].device) LEAT_TRY(leat__device_check(planner, use, at, err));
-        planner->field[at] = (leat__plan_field){.info = *field, .pass = -1, .nchw = planner->field[at].nchw};
-        map->value[map->n] = at;
-        leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_MAP, LEAT_STAGE_TRANSFORM, at, err);
-        if (!step) return err ? err->code : LEAT_ERR_LIMIT;
-        step->as.map.plan = map;
-        step->as.map.part = map->n;
-    }
-    return lay_out(use, map, err);
 }
 
 /* ------------------------------------------------------------------------------------------ the table */
@@ -400,20 +305,5 @@ const leat__op leat__ops_fields[] = {
               .words = "position|sample",
               .named = true,
               .help = "position: in the finished order, from 0; sample: in the data set"}}},
-    {.name = "map",
-     .kind = LEAT_OP_SAMPLE,
-     .help = "Fields that a function of the program makes of the sample: name:type or name:type[sizes].",
-     .like = "tf.data.Dataset.map, keras.layers.Lambda, keras ImageDataGenerator(preprocessing_function), "
-             "torchvision Lambda",
-     .plan = plan_map,
-     .arg =
-         {{.name = "fields",
-           .kind = LEAT_ARG_TEXTS,
-           .help =
-               "what it makes, such as score:f32 image:u8[32,32,3]; one that is there already is replaced"},
-          {.name = "callback",
-           .kind = LEAT_ARG_TEXT,
-           .named = true,
-           .help = "the function that the program gave with leat_spec_map"}}},
     {0},
 };

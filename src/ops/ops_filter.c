@@ -142,6 +142,7 @@ static int plan_filter(leat__planner *planner, const leat__use *use, leat_error 
     if (!calls) LEAT_TRY(read_condition(planner, use, &question, err));
     if (calls) {
         question.kind = LEAT_ASK_PROGRAM;
+        question.op = use->number;
         question.text = "";
         LEAT_TRY(leat__called_find(planner, use, false, &question.called, err));
         LEAT_TRY(leat__inputs_list(planner, true, &question.inputs, err));

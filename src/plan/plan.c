@@ -66,6 +66,20 @@ int leat__plan_field_find(leat__planner *planner, const leat__use *use, const ch
                            all);
 }
 
+int leat__plan_field_add(leat__planner *planner, const leat__use *use, const char *name, int *out,
+                         leat_error *err) {
+    if (!*name || strlen(name) >= sizeof planner->field[0].info.name)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT, "the name of a field has 1 to 63 bytes");
+    if (planner->n_fields == LEAT_VALUES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d fields", LEAT_VALUES_MAX);
+    *out = planner->n_fields++;
+    planner->field[*out] = (leat__plan_field){.pass = -1};
+    snprintf(planner->field[*out].info.name, sizeof planner->field[*out].info.name, "%s", name);
+    planner->live[*out] = true;
+    planner->plan->n_values = planner->n_fields;
+    return 0;
+}
+
 leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
                                 int value, leat_error *err) {
     leat__plan *plan = planner->plan;

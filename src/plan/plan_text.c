@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "order/branch.h"
 #include "plan/select.h"
+#include "sample/called.h"
 #include "sample/labels.h"
 
 typedef struct printer { /* as snprintf: counts what does not fit */

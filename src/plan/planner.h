@@ -74,7 +74,7 @@ const char *leat__plan_live_name(const void *planner, size_t i);
 /* Index of the field that the argument `name` names; fails with the nearest name. */
 int leat__plan_field_find(leat__planner *planner, const leat__use *use, const char *name, int *out,
                           leat_error *err);
-/* A field of that name, which has no type yet. In ops_fields.c. */
+/* A new field of that name, without type and shape. */
 int leat__plan_field_add(leat__planner *planner, const leat__use *use, const char *name, int *out,
                          leat_error *err);
 leat__step *leat__plan_step_add(leat__planner *planner, const leat__use *use, leat__step_kind kind, int stage,
@@ -85,6 +85,10 @@ void leat__plan_close_pass(leat__planner *planner, int field);
 bool leat__shape_known(const leat_field *field);
 /* Finds sizes that the fields do not tell, from the first sample that can be read. In probe.c. */
 int leat__plan_probe(leat__planner *planner, leat_error *err);
+/* Runs samples through what is planned so far, the first ones by number, until `take` returns 0 for one; otherwise fails as
+ * for the first sample. */
+typedef int leat__probe_fn(void *user, leat__tools *tools, const leat__where *at, leat_error *err);
+int leat__plan_probe_with(leat__planner *planner, leat__probe_fn *take, void *user, leat_error *err);
 
 /* plan_source.c. A pipeline has one source. What opening it returned (rc); its fields become the first values. */
 int leat__plan_source_begin(leat__planner *planner, const leat__use *use, leat_error *err);

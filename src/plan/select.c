@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "format/kept/sidefile.h"
 #include "image/pass/convert.h"
-#include "sample/labels.h"
+#include "sample/called.h"
 #include "source/side.h"
 
 enum { ITEM = 256, FACTS = 8, VERSION = 1, THREADS_MAX = 64 };
@@ -104,7 +104,8 @@ static int ask_program(leat__tools *tools, const leat__question *question, const
     leat__inputs_fill(&question->inputs, tools->value, tensors);
     leat__error_clear(err);
     leat__called_enter(tools->plan, question->called);
-    const leat_sample_info info = {.position = at->sample, .sample = at->sample};
+    const leat_sample_info info = {
+        .position = at->sample, .sample = at->sample, .seed = tools->plan->seed, .operation = question->op};
     const int rc = question->called->filter(question->called->user, &info, tensors, question->inputs.n, err);
     leat__called_leave(tools->plan, question->called);
     *answer = rc > 0;

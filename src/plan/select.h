@@ -35,7 +35,7 @@ typedef struct leat__question {
     const leat__called *called;
     leat__inputs inputs;
     uint64_t seed, from, to;   /* PART, HASH, PATH, FOLDER; seed: CHANCE                 */
-    uint32_t op, n_chances;    /* CHANCE: the number of the operation; the classes       */
+    uint32_t op, n_chances;    /* CHANCE, PROGRAM: the number of the operation; CHANCE: the classes */
     const double *chance;      /* (n_chances) of being kept, by label, from 0            */
     const char *text;          /* tells questions apart that have the same text before them */
     uint32_t values;           /* bit i: value i must be there                           */

@@ -97,7 +97,7 @@ struct leat__step {
         } enumerate;
         const struct leat__relabel *relabel; /* labels.h */
         struct {
-            const struct leat__map_plan *plan; /* labels.h */
+            const struct leat__map_plan *plan; /* called.h */
             int part; /* 0: calls the function, which makes all fields; other parts only stand for their fields */
         } map;
         struct {

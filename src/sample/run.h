@@ -91,10 +91,11 @@ int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__wh
 leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at);
 /* In run_device.c: */
 int leat__run_draw(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+/* In run_map.c: */
+int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* And in run_labels.c: */
 int leat__run_enumerate(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_relabel(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
-int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* Compares what a step made with what the batch has room for. */
 int leat__run_check_shape(const leat__output *out, const leat__where *at, const leat__value *value,
                           leat_error *err);

@@ -152,6 +152,26 @@ static void test_one_late_allocation_is_found(void **state) {
     }
 }
 
+/* Sizes that a function chooses: each worker's memory grows to the largest of them. */
+static int make_sizes(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
+                      const leat_tensor *out, int n_out, leat_error *err) {
+    (void)user, (void)in, (void)n_in, (void)out, (void)n_out;
+    const int64_t size = 3 + (int64_t)(leat__mix64(info->sample) % 40);
+    const leat_field field = {.name = "image", .dtype = LEAT_DTYPE_U8, .ndim = 3, .shape = {size, size, 3}};
+    void *made = leat_map_make(info, &field, err);
+    if (made) memset(made, (int)info->sample, (size_t)(size * size * 3));
+    return made ? 0 : err->code;
+}
+
+static void test_map_of_differing_sizes(void **state) {
+    (void)state;
+    for (int threads = 0; threads <= 4; threads += 2) {
+        leat_spec *spec = spec_of("synth 80 8 8 | map * callback=f | random_resized_crop 9 | batch 4");
+        leat_spec_map(spec, "f", make_sizes, NULL, 1);
+        check(spec, threads);
+    }
+}
+
 /* Pictures of differing sizes and kinds, as one meets them. */
 static void test_photos(void **state) {
     (void)state;
@@ -364,11 +384,16 @@ static void test_scenes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counter),      cmocka_unit_test(test_one_late_allocation_is_found),
-        cmocka_unit_test(test_photos),       cmocka_unit_test(test_read_ahead),
-        cmocka_unit_test(test_records),      cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_more_sources), cmocka_unit_test(test_combined),
-        cmocka_unit_test(test_streams),      cmocka_unit_test(test_scenes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter),
+                                       cmocka_unit_test(test_one_late_allocation_is_found),
+                                       cmocka_unit_test(test_map_of_differing_sizes),
+                                       cmocka_unit_test(test_photos),
+                                       cmocka_unit_test(test_read_ahead),
+                                       cmocka_unit_test(test_records),
+                                       cmocka_unit_test(test_arrays),
+                                       cmocka_unit_test(test_more_sources),
+                                       cmocka_unit_test(test_combined),
+                                       cmocka_unit_test(test_streams),
+                                       cmocka_unit_test(test_scenes)};
     return cmocka_run_group_tests_name("noalloc", tests, begin_files, end_files);
 }

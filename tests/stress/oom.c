@@ -89,6 +89,16 @@ static void add_parts(leat_spec *spec) {
     }
 }
 
+static int make_pixels(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
+                       const leat_tensor *out, int n_out, leat_error *err) {
+    (void)user, (void)in, (void)n_in, (void)out, (void)n_out;
+    const int64_t size = 2 + (int64_t)info->sample % 9;
+    const leat_field field = {.name = "image", .dtype = LEAT_DTYPE_U8, .ndim = 3, .shape = {size, size, 3}};
+    void *made = leat_map_make(info, &field, err);
+    if (made) memset(made, (int)info->sample, (size_t)(size * size * 3));
+    return made ? 0 : err->code;
+}
+
 static int attempt(const scene *s, const leat_config *config, tape *out, leat_error *err) {
     *out = (tape){0};
     const bool callbacks = strcmp(s->name, "source") == 0;
@@ -101,6 +111,7 @@ static int attempt(const scene *s, const leat_config *config, tape *out, leat_er
     if (callbacks) add_callbacks(spec), leat_spec_add(spec, s->text);
     if (stream) add_stream(spec), leat_spec_add(spec, s->text);
     if (strncmp(s->name, "parts", 5) == 0) add_parts(spec);
+    leat_spec_map(spec, "f", make_pixels, NULL, 1);
     char text[3000], state[1024];
     leat_spec_text(spec, text, sizeof text);
     leat_pipeline *pipeline = NULL;
@@ -176,6 +187,7 @@ static scene scenes[] = {
     {"cifar", "", false},
     {"npz", "", false},
     {"source", "shuffle | random_flip_left_right | batch 7", false},
+    {"mapped", "synth 50 6 6 | map * callback=f | resize 4 4 | batch 7", false},
     {"program's stream", "interleave 2 | shuffle 20 | decode_raw record f32 | reshape record 3 | batch 7",
      false},
     {"parts",

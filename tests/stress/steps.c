@@ -60,6 +60,7 @@ static const char *const texts[] = {
     "npy image=x.npy | shuffle | random_flip_left_right | batch 2",
     "arrays | shuffle | batch 3",
     "source | shuffle | filter callback=even | map twice:i64 callback=twice | batch 1",
+    "source | shuffle | map * callback=sizes | padded_batch 3 max=some:5",
     "stream | shuffle 8 | decode_raw record i32 | batch 3",
     "stream | interleave 2 | batch 2",
     RECORDS " | shuffle | random_brightness 0.1 | batch 2",
@@ -161,6 +162,18 @@ static int make_twice(void *user, const leat_sample_info *info, const leat_tenso
     return 0;
 }
 
+/* As many numbers as the sample says. */
+static int make_sizes(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
+                      const leat_tensor *out, int n_out, leat_error *err) {
+    (void)user, (void)in, (void)n_in, (void)out, (void)n_out;
+    const leat_field field = {
+        .name = "some", .dtype = LEAT_DTYPE_I64, .ndim = 1, .shape = {(int64_t)info->sample % 6}};
+    int64_t *made = leat_map_make(info, &field, err);
+    for (int64_t i = 0; made && i < field.shape[0]; i++)
+        made[i] = (int64_t)(info->position * 10 + info->epoch);
+    return made ? 0 : err->code;
+}
+
 static leat_pipeline *open_text(const char *text, int turn) {
     leat_spec *spec = leat_spec_new(NULL);
     const char *rest = text;
@@ -186,6 +199,7 @@ static leat_pipeline *open_text(const char *text, int turn) {
     leat_spec_add(spec, rest);
     leat_spec_filter(spec, "even", is_even, NULL, 1);
     leat_spec_map(spec, "twice", make_twice, NULL, 1);
+    leat_spec_map(spec, "sizes", make_sizes, NULL, 1);
     return open_spec(spec, &(leat_config){.n_threads = 1 + turn % 4,
                                           .n_slots = turn % 3 ? 0 : 2 + turn % 5,
                                           .n_epochs = 4,
