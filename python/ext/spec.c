@@ -5,6 +5,18 @@
 
 /* ---------------------------------------------------------------------------------------- callbacks */
 
+/* The code of a leat.Error; any other exception counts as a failure to read. */
+static int code_of(PyObject *exception) {
+    PyObject *name = exception ? PyObject_GetAttrString(exception, "code") : NULL;
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    int code = LEAT_ERR_IO;
+    for (int i = LEAT_ERR_ARGUMENT; text && i >= LEAT_ERR_CANCELLED; i--)
+        if (strcmp(leat_error_name(i), text) == 0) code = i;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return code;
+}
+
 /* Keeps the exception that a callback has raised, for the one that will be raised in its place, and tells the engine. */
 int take_exception(Pipeline *self, leat_error *err) {
     PyObject *type, *value, *traceback;
@@ -16,13 +28,14 @@ int take_exception(Pipeline *self, leat_error *err) {
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     snprintf(err->message, sizeof err->message, "%.900s", utf8 ? utf8 : "an exception in Python");
     PyErr_Clear();
+    const int code = code_of(value);
     if (!self->cause) self->cause = Py_XNewRef(value);
     Py_XDECREF(name);
     Py_XDECREF(text);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
-    return LEAT_ERR_IO;
+    return code;
 }
 
 /* What source gave for one field: (address, bytes, shape). The memory is its own, until the next call on this thread. */
@@ -43,7 +56,8 @@ typedef struct called { /* a function that the engine calls: lives in a capsule 
     Pipeline *self;
     PyObject *function; /* that of a source is held by self->sources, and gone when the pipeline is closed */
     bool owned;
-    int n_fields; /* of a source */
+    PyObject *stopping; /* stopping(): whether the pipeline is being closed; for filter and map */
+    int n_fields;       /* of a source */
 } called;
 
 static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
@@ -75,81 +89,6 @@ PyObject *shape_of(const leat_tensor *t) {
     return shape;
 }
 
-static size_t bytes_of(const leat_tensor *t) {
-    size_t bytes = leat_dtype_size(t->dtype);
-    for (int i = 0; i < t->ndim; i++) bytes *= (size_t)t->shape[i];
-    return bytes;
-}
-
-/* [(name, dtype, shape, bytes or None)]; bytes are copies, because Python may keep them. */
-static PyObject *describe(const leat_tensor *tensors, int n, bool with_values) {
-    PyObject *list = PyList_New(n);
-    for (int i = 0; list && i < n; i++) {
-        const leat_tensor *t = &tensors[i];
-        PyObject *shape = shape_of(t);
-        PyObject *values =
-            with_values ? PyBytes_FromStringAndSize(t->data, (Py_ssize_t)bytes_of(t)) : Py_NewRef(Py_None);
-        PyObject *item =
-            shape && values ? Py_BuildValue("ssOO", t->name, leat_dtype_name(t->dtype), shape, values) : NULL;
-        Py_XDECREF(shape);
-        Py_XDECREF(values);
-        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
-    }
-    return list;
-}
-
-static int call_filter(void *user, const leat_sample_info *info, const leat_tensor *fields, int n,
-                       leat_error *err) {
-    (void)info;
-    called *c = user;
-    if (c->self->closing) return LEAT_ERR_CANCELLED;
-    const PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *in = describe(fields, n, true);
-    PyObject *answer = in ? PyObject_CallFunctionObjArgs(c->function, in, NULL) : NULL;
-    int rc = answer ? PyObject_IsTrue(answer) : -1;
-    if (rc < 0) rc = take_exception(c->self, err);
-    Py_XDECREF(answer);
-    Py_XDECREF(in);
-    PyGILState_Release(gil);
-    return rc;
-}
-
-static int store_value(PyObject *values, int i, const leat_tensor *out) {
-    PyObject *value = PySequence_GetItem(values, i);
-    Py_buffer view;
-    if (!value || PyObject_GetBuffer(value, &view, PyBUF_C_CONTIGUOUS) < 0) {
-        Py_XDECREF(value);
-        return -1;
-    }
-    const bool fits = (size_t)view.len == bytes_of(out);
-    if (fits) memcpy(out->data, view.buf, (size_t)view.len);
-    else PyErr_Format(PyExc_ValueError, "map: %s has %zd bytes, not %zu", out->name, view.len, bytes_of(out));
-    PyBuffer_Release(&view);
-    Py_DECREF(value);
-    return fits ? 0 : -1;
-}
-
-static int call_map(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
-                    const leat_tensor *out, int n_out, leat_error *err) {
-    (void)info;
-    called *c = user;
-    if (c->self->closing) return LEAT_ERR_CANCELLED;
-    const PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *given = describe(in, n_in, true), *wanted = describe(out, n_out, false);
-    PyObject *values =
-        given && wanted ? PyObject_CallFunctionObjArgs(c->function, given, wanted, NULL) : NULL;
-    bool good = values != NULL;
-    for (int i = 0; good && i < n_out; i++) good = store_value(values, i, &out[i]) == 0;
-    const int rc = good ? 0 : take_exception(c->self, err);
-    Py_XDECREF(values);
-    Py_XDECREF(given);
-    Py_XDECREF(wanted);
-    PyGILState_Release(gil);
-    return rc;
-}
-
-/* -------------------------------------------------------------------------------------------- arrays */
-
 static int find_dtype(const char *name) {
     for (int i = 0; i < LEAT_DTYPE_COUNT; i++)
         if (strcmp(leat_dtype_name(i), name) == 0) return i;
@@ -166,6 +105,111 @@ static int numbers_of(PyObject *tuple, int64_t *out, int *n) {
     for (int i = 0; i < *n; i++) out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
     return PyErr_Occurred() ? -1 : 0;
 }
+
+static size_t bytes_of(const leat_tensor *t) {
+    size_t bytes = leat_dtype_size(t->dtype);
+    for (int i = 0; i < t->ndim; i++) bytes *= (size_t)t->shape[i];
+    return bytes;
+}
+
+/* [(name, dtype, shape, memory)], or without memory. The memory is the engine's, for the time of the call: what Python
+ * keeps must be a copy. */
+static PyObject *describe(const leat_tensor *tensors, int n, bool with_memory) {
+    PyObject *list = PyList_New(n);
+    for (int i = 0; list && i < n; i++) {
+        const leat_tensor *t = &tensors[i];
+        static char nothing;
+        PyObject *shape = shape_of(t), *item = NULL;
+        PyObject *memory = with_memory
+                               ? PyMemoryView_FromMemory(t->data ? t->data : &nothing,
+                                                         t->data ? (Py_ssize_t)bytes_of(t) : 0, PyBUF_READ)
+                               : NULL;
+        if (shape && memory) item = Py_BuildValue("ssOO", t->name, leat_dtype_name(t->dtype), shape, memory);
+        else if (shape && !with_memory)
+            item = Py_BuildValue("ssO", t->name, leat_dtype_name(t->dtype), shape);
+        Py_XDECREF(shape);
+        Py_XDECREF(memory);
+        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* What random numbers of a function are to depend on: (seed, epoch, position, operation). */
+static PyObject *describe_info(const leat_sample_info *info) {
+    return Py_BuildValue("KKKK", (unsigned long long)info->seed, (unsigned long long)info->epoch,
+                         (unsigned long long)info->position, (unsigned long long)info->operation);
+}
+
+static int call_filter(void *user, const leat_sample_info *info, const leat_tensor *fields, int n,
+                       leat_error *err) {
+    called *c = user;
+    if (c->self->closing) return LEAT_ERR_CANCELLED;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *in = describe(fields, n, true), *about = describe_info(info);
+    PyObject *answer =
+        in && about ? PyObject_CallFunctionObjArgs(c->function, about, in, c->stopping, NULL) : NULL;
+    int rc = answer ? PyObject_IsTrue(answer) : -1;
+    if (rc < 0) rc = take_exception(c->self, err);
+    Py_XDECREF(answer);
+    Py_XDECREF(about);
+    Py_XDECREF(in);
+    PyGILState_Release(gil);
+    return rc;
+}
+
+/* make(name, dtype, shape) of one call of a map: memory for a field, to be written before the call ends. */
+static PyObject *make_field(PyObject *capsule, PyObject *args) {
+    const leat_sample_info *info = PyCapsule_GetPointer(capsule, NULL);
+    const char *name, *dtype;
+    PyObject *shape;
+    leat_field field = {0};
+    leat_error err;
+    if (!info || !PyArg_ParseTuple(args, "ssO!", &name, &dtype, &PyTuple_Type, &shape)) return NULL;
+    field.dtype = find_dtype(dtype);
+    if (field.dtype < 0 || numbers_of(shape, field.shape, &field.ndim) < 0) return NULL;
+    if ((size_t)snprintf(field.name, sizeof field.name, "%s", name) >= sizeof field.name)
+        return PyErr_Format(PyExc_ValueError, "the name %.60s... is longer than 63 bytes", name);
+    void *memory = leat_map_make(info, &field, &err);
+    if (!memory) return raise_error(&err, NULL);
+    size_t bytes = leat_dtype_size(field.dtype);
+    for (int i = 0; i < field.ndim; i++) bytes *= (size_t)field.shape[i];
+    return PyMemoryView_FromMemory(memory, (Py_ssize_t)bytes, PyBUF_WRITE);
+}
+
+static PyObject *is_stopping(PyObject *capsule, PyObject *ignored) {
+    (void)ignored;
+    const called *c = PyCapsule_GetPointer(capsule, NULL);
+    return c ? PyBool_FromLong(c->self->closing) : NULL;
+}
+
+static PyMethodDef make_method = {"make", make_field, METH_VARARGS, NULL};
+static PyMethodDef stopping_method = {"stopping", is_stopping, METH_NOARGS, NULL};
+
+/* The function writes what it makes into memory of `make`, so nothing is left to do when it returns. */
+static int call_map(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
+                    const leat_tensor *out, int n_out, leat_error *err) {
+    called *c = user;
+    if (c->self->closing) return LEAT_ERR_CANCELLED;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *given = describe(in, n_in, true), *wanted = describe(out, n_out, false);
+    PyObject *about = describe_info(info), *place = PyCapsule_New((void *)(uintptr_t)info, NULL, NULL);
+    PyObject *make = place ? PyCFunction_New(&make_method, place) : NULL;
+    PyObject *done =
+        given && wanted && about && make
+            ? PyObject_CallFunctionObjArgs(c->function, about, given, c->stopping, wanted, make, NULL)
+            : NULL;
+    const int rc = done ? 0 : take_exception(c->self, err);
+    Py_XDECREF(done);
+    Py_XDECREF(make);
+    Py_XDECREF(place);
+    Py_XDECREF(about);
+    Py_XDECREF(wanted);
+    Py_XDECREF(given);
+    PyGILState_Release(gil);
+    return rc;
+}
+
+/* -------------------------------------------------------------------------------------------- arrays */
 
 static int take_view(Pipeline *self, PyObject *object, Py_buffer **out) {
     kept_view *taken = PyMem_Calloc(1, sizeof *taken); /* a buffer may point into itself: it is never moved */
@@ -247,6 +291,7 @@ static int add_arrays(Pipeline *self, leat_spec *spec, PyObject *arrays) {
 static void free_called(PyObject *capsule) {
     called *c = PyCapsule_GetPointer(capsule, NULL);
     if (c->owned) Py_XDECREF(c->function);
+    Py_XDECREF(c->stopping);
     PyMem_Free(c);
 }
 
@@ -259,7 +304,10 @@ static called *keep_called(Pipeline *self, PyObject *function, bool owned) {
         return PyErr_NoMemory(), NULL;
     }
     *c = (called){.self = self, .function = owned ? Py_NewRef(function) : function, .owned = owned};
-    const int rc = PyList_Append(self->callbacks, capsule);
+    PyObject *place = PyCapsule_New(c, NULL, NULL); /* it owns nothing: that would be a cycle */
+    c->stopping = place ? PyCFunction_New(&stopping_method, place) : NULL;
+    Py_XDECREF(place);
+    const int rc = c->stopping ? PyList_Append(self->callbacks, capsule) : -1;
     Py_DECREF(capsule);
     return rc < 0 ? NULL : c;
 }

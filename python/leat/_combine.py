@@ -132,7 +132,7 @@ def _config(where: str, parts: Sequence[Dataset]) -> dict[str, Any]:
 def _made(where: str, combination: Combination) -> Dataset:
     parts = combination.parts
     return Dataset((f"{combination.name} {combination.more}".strip(),), Origin(combination=combination, layout=combination.layout,
-                                               threads=max(part._origin.threads for part in parts)),
+                                               threads=max(part._threads for part in parts)),
                    seed=parts[0]._seed, config=_config(where, parts),
                    layout=parts[0]._layout if combination.name != "zip" else None)
 

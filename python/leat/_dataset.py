@@ -236,16 +236,24 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         parts = origin.combination.described() if origin.combination else None
         return " | ".join(operations), arrays, source, self._callbacks or None, parts
 
+    @property
+    def _threads(self) -> int:
+        """Threads that keep the worker processes of sources and functions busy; 0 = as many as always."""
+        if not self._callbacks:
+            return self._origin.threads
+        from ._callbacks import threads_for
+
+        return threads_for(self._callbacks, self._origin.threads, self._has_ranks)
+
     def _open(self, synchronous: bool = False, config: Mapping[str, Any] | None = None,
               delivery: Delivery = Delivery()) -> Feed:
-        origin = self._origin
         options: dict[str, Any] = {"seed": self.seed, **self._config, **(config or {})}
         progress = Progress()
         options.setdefault("progress", progress.report)
         if synchronous:
             options.update(synchronous=True, slots=1)
-        elif origin.threads:
-            options.setdefault("threads", origin.threads)
+        elif self._threads:
+            options.setdefault("threads", self._threads)
         text, arrays, source, callbacks, parts = self._described()
         if delivery.options:
             text = f"{text} | {delivery.options}" if text else delivery.options

@@ -103,6 +103,8 @@ CLASSES: dict[str, type[Error]] = {
     "SHAPE": ShapeError, "TYPE": DTypeError, "LIMIT": LimitError, "SLOTS_HELD": StoppedError, "STATE": StateError,
     "FORKED": ForkedError, "THREAD": StoppedError, "UNSUPPORTED": UnsupportedError, "CANCELLED": StoppedError,
 }
+for _code, _kind in CLASSES.items():
+    _kind.code = _code  # of what the package raises itself
 
 
 def make(code: str, message: str, stage: str, sample: int | None, column: int, errno: int, text: str | None) -> Error:

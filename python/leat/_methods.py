@@ -110,43 +110,45 @@ class Methods(Operations):
         deviations = [value or 1.0 for value in found.std]  # a channel that is constant stays
         return self._add("normalize", (), {**more, "mean": found.mean, "std": deviations})
 
-    def filter(self, *where: str | Callable[[dict[str, Any]], object], callback: str | None = None) -> Self:
+    def filter(self, *where: str | Callable[..., object], callback: str | None = None) -> Self:
         """Keeps the samples for which a condition or a function holds.
 
             ds.filter("label in 1,2,5")
-            ds.filter(lambda sample: sample["width"] > 200)    # the fields as they are before decoding
+            ds.filter(lambda width, height: width > 200)       # parameters are fields, as they are before decoding
+            ds.filter(lambda sample: sample["image/width"] > 200)    # `sample` is a dict of all fields
 
         A function is called for every sample while the pipeline is opened, from threads of the engine.
         """
         if len(where) == 1 and callable(where[0]):
-            from ._callbacks import filter_function
+            from ._callbacks import FilterFunction
 
             name = f"python{len(self._callbacks)}"
             return self._with(operations=(*self._operations, f"filter callback={name}"),
-                              callbacks=(*self._callbacks, (name, False, filter_function(where[0]))))
+                              callbacks=(*self._callbacks, (name, False, FilterFunction(where[0]))))
         if callback is not None:
             raise TypeError("filter(): give the function itself, not a name: filter(function)")
         return self._add("filter", where, {})
 
-    def map(self, function: Callable[[dict[str, Any]], Any], **fields: Any) -> Self:
-        """Makes new fields with a function of Python; fields says which: name="dtype" or name=(dtype, shape).
+    def map(self, function: Callable[..., Any], *, workers: int | str | None = None, **fields: Any) -> Self:
+        """Calls a function of Python for each sample, or behind batch() for each batch.
 
-            ds.map(lambda sample: {"bright": sample["image"].mean()}, bright="f32")
-            ds.map(flip, image=("u8", (32, 32, 3)))
+            ds.map(lambda image: image[:, ::-1])                          # a parameter gets the field of its name
+            ds.map(lambda image, mask: augment(image=image, mask=mask))   # a dict names the fields that it makes
+            ds.map(noise, workers=4)                                      # def noise(image, rng): ..., in 4 processes
+            ds.map(f, image=("f32", (224, 224, 3)), score="f32")          # types and sizes are declared
 
-        The function gets the fields of one sample as NumPy arrays and gives a dict, or the value if there is one new
-        field. Threads of the engine call it, one at a time as Python itself works.
+        A parameter called `rng` gets a numpy.random.Generator, seeded by (seed, epoch, position); one called `sample`
+        gets a dict of all fields. One result replaces the field of the first parameter; a tuple replaces those of the
+        parameters in order. Types are found by one call, and sizes may differ, unless they are declared.
         """
-        from ._callbacks import map_function
+        from ._callbacks import Job, MapFunction, Parameters, declarations, declared_text, map_workers
 
-        if not callable(function) or not fields:
-            raise TypeError("map(function, name=dtype) needs a function and the fields that it makes: "
-                            "map(f, bright='f32') or map(f, image=('u8', (32, 32, 3)))")
+        declared = declarations(fields)
+        job, n_workers = Job(function, Parameters(function, "map"), declared), map_workers(workers)
         name = f"python{len(self._callbacks)}"
-        texts, wrapped = map_function(function, fields)
-        operation = " ".join(["map", *texts, f"callback={name}"])
+        operation = " ".join(["map", *declared_text(declared), f"callback={name}"])
         return self._with(operations=(*self._operations, operation),
-                          callbacks=(*self._callbacks, (name, True, wrapped)))
+                          callbacks=(*self._callbacks, (name, True, MapFunction(job, n_workers))))
 
     def concatenate(self, *others: Any) -> Self:
         """This dataset, then others with the same fields.

@@ -6,166 +6,27 @@ lock, and takes the arrays from memory that both see. A process that dies is rep
 """
 from __future__ import annotations
 
-import atexit
-import mmap
 import os
-import pickle
-import select
-import socket
-import subprocess
 import sys
 import threading
-import weakref
 import zlib
 from typing import Any
 
 from ._dataset import Dataset, Origin
-from ._errors import ArgumentError, ReadError, StoppedError
+from ._errors import ArgumentError, ReadError
 from ._layout import layout_number
-from ._worker import receive, send
-
-TRIES = 3
-START = "import sys; sys.path[:] = {path!r}; from leat._worker import main; main({fd}, {shared}, {parent})"
+from ._processes import TRIES, Pool, Process, pickled
 
 
-def _pickled(dataset: Any) -> bytes:
-    """What is defined in the user's script cannot be found by name in another process: cloudpickle takes it along."""
-    try:
-        import cloudpickle  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        if type(dataset).__module__ == "__main__":
-            raise ImportError("from_python(): the class of this dataset is defined in the script itself, and travels "
-                              "to worker processes with cloudpickle: pip install cloudpickle") from None
-        return pickle.dumps(dataset, pickle.HIGHEST_PROTOCOL)
-    return bytes(cloudpickle.dumps(dataset))
-
-
-class Process:
-    """One worker, and the memory that it shares with this process."""
-
-    def __init__(self, begin: tuple[list[str], bytes, int, bool]) -> None:
-        ours, theirs = socket.socketpair()
-        self.shared = os.memfd_create("leat")
-        code = START.format(path=sys.path, fd=theirs.fileno(), shared=self.shared, parent=os.getpid())
-        self.process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL,
-                                        pass_fds=(theirs.fileno(), self.shared))
-        theirs.close()
-        self.socket = ours
-        self.map: mmap.mmap | None = None
-        self.address = 0
-        send(ours.fileno(), begin)
-
-    def ask(self, request: tuple[str, int] | None, source: PythonSource) -> tuple[Any, ...]:
-        """Its answer. EOFError if it has died; StoppedError if the pipeline was closed meanwhile."""
-        fd = self.socket.fileno()
-        if fd < 0:
-            raise StoppedError("the worker processes were stopped")
-        try:
-            if request is not None:
-                send(fd, request)
-            while not select.select([fd], [], [], 0.1)[0]:
-                if source.closed:
-                    raise StoppedError("the worker processes were stopped")
-            answer: tuple[Any, ...] = receive(fd)
-        except (BrokenPipeError, ConnectionError):
-            raise EOFError from None
-        return answer
-
-    def base(self, size: int) -> int:
-        """Where its memory begins here; it may have grown."""
-        if self.map is None or size > len(self.map):
-            import ctypes
-
-            self.map = mmap.mmap(self.shared, 0)
-            self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
-        return self.address
-
-    def stop(self) -> None:
-        self.socket.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        if self.shared >= 0:
-            os.close(self.shared)
-            self.shared = -1
-
-
-class PythonSource:
+class PythonSource(Pool):
     """The processes of one dataset, and what its items look like."""
 
     def __init__(self, dataset: Any, workers: int, batches: bool, layout: int = 0) -> None:
         self.dataset, self.workers, self.batches, self.layout_given = dataset, workers, batches, layout
         self.n = len(dataset)
-        self.lock = threading.Lock()
-        self.owner = os.getpid()
-        self.idle: list[Process] = []
-        self.all: set[Process] = set()
-        self.begin: tuple[list[str], bytes, int, bool] | None = None
         self.fields: list[tuple[Any, ...]] = []
         self.found_layout: Any = None
-        self.closed = False
-        _live.add(self)
-
-    def close(self) -> None:
-        """Ends all processes; nothing of them stays."""
-        with self.lock:
-            self.closed = True
-            processes, self.all = self.all, set()
-            self.idle = []
-        if self.owner == os.getpid():
-            for process in processes:
-                process.stop()
-
-    def __del__(self) -> None:
-        self.close()
-
-    # ------------------------------------------------------------------------------------------- asking
-
-    def _start(self) -> Process:
-        if self.begin is None:
-            raise RuntimeError("a process is started before the dataset is pickled")
-        process = Process(self.begin)
-        with self.lock:
-            self.all.add(process)
-        try:
-            self.check(process.ask(None, self), -1)
-        except EOFError:
-            code = process.process.wait()
-            self.drop(process)
-            raise ReadError(f"a worker process ended while it was started, with exit code {code}") from None
-        return process
-
-    def drop(self, process: Process) -> None:
-        with self.lock:
-            self.all.discard(process)
-        process.stop()
-
-    def check(self, answer: tuple[Any, ...], i: int) -> tuple[Any, ...]:
-        if answer[0] != "error":
-            return answer
-        _, name, message, trace, kept = answer
-        try:
-            cause = pickle.loads(kept) if kept else RuntimeError(f"{name}: {message}")
-        except Exception:
-            cause = RuntimeError(f"{name}: {message}")
-        cause.add_note(f"in a worker process of leat:\n{trace}")
-        if i < 0:
-            raise ReadError(f"the dataset cannot be used in a worker process: {name}: {message}") from cause
-        raise cause
-
-    def take(self) -> Process:
-        """An idle process, or a new one."""
-        with self.lock:
-            if self.closed:
-                raise StoppedError("the worker processes were stopped")
-            if self.idle:
-                return self.idle.pop()
-        return self._start()
-
-    def give(self, process: Process) -> None:
-        with self.lock:
-            if process in self.all:
-                self.idle.append(process)
+        super().__init__("the dataset")
 
     # ------------------------------------------------------------------------------------- for pipelines
 
@@ -202,27 +63,19 @@ class PythonSource:
 
     def open(self) -> tuple[int, list[tuple[Any, ...]], int, int, Any]:
         """What a pipeline takes as its source."""
-        if self.owner != os.getpid():  # the processes are the parent's
-            self.owner, self.all, self.idle, self.closed = os.getpid(), set(), [], False
-            self.lock = threading.Lock()
+        self.check_owner()
         if self.n == 0:
             raise ArgumentError("from_python(): the dataset has no items")
         if self.begin is None:
-            self.begin = (sys.path, _pickled(self.dataset), 1 if self.batches else 0, self.layout_given == 2)
+            what = pickled(self.dataset, type(self.dataset), "from_python(): the class of this dataset")
+            self.begin = (sys.path, what, 1 if self.batches else 0, self.layout_given == 2)
             self._look()
             if self.batches:
                 self.begin = (*self.begin[:2], self.rows, False)
-                self._restart()
+                self.restart()
         kind = type(self.dataset)
         identity = zlib.crc32(f"{kind.__module__}.{kind.__qualname__}:{self.n}".encode())
         return self.n, self.fields, 0, identity, Reader(self).read
-
-    def _restart(self) -> None:
-        """Processes learn how large batches are when they are started."""
-        with self.lock:
-            processes, self.all, self.idle = self.all, set(), []
-        for process in processes:
-            process.stop()
 
     def layout(self) -> Any:
         return self.found_layout
@@ -252,7 +105,7 @@ class Reader:
             process = self.mine.get(thread) or self.source.take()
             self.mine[thread] = process
             try:
-                return process, self.source.check(process.ask(request, self.source), request[1])
+                return process, self.source.check(process.ask(request, self.source.is_closed))
             except EOFError:
                 code = process.process.wait()
                 del self.mine[thread]
@@ -270,15 +123,6 @@ class Reader:
     def __del__(self) -> None:
         for process in self.mine.values():
             self.source.give(process)
-
-
-_live: weakref.WeakSet[PythonSource] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    for source in list(_live):
-        source.close()
 
 
 def _is_keras(dataset: Any) -> bool:

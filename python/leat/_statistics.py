@@ -63,7 +63,7 @@ def _in_batches(dataset: Dataset, found: dict[str, Any] | None) -> Dataset:
     if dataset.batched or dataset._items_are_batches:
         return dataset
     names = {operation.split(None, 1)[0] for operation in dataset.operations}
-    changed = any(OPS[name].kind == "image" and name != "decode" for name in names)
+    changed = any((OPS[name].kind == "image" and name != "decode") or name == "map" for name in names)
     if found and "decode" in names and not changed:
         return dataset.padded_batch(1, max=f"{found['height'][1]}x{found['width'][1]}")
     return dataset.batch(16)
@@ -130,13 +130,25 @@ def measure(dataset: Dataset, field: str, max_samples: int | None) -> Statistics
     return Statistics(samples, tuple(means), tuple(stds), dict(sorted(counts.items())), height, width)
 
 
+def _made_by_maps(dataset: Dataset) -> dict[str, set[str]]:
+    """The fields that each function of map() makes, by its name in the text; opening the dataset shows them."""
+    maps: dict[str, Any] = {name: function for name, is_map, function in dataset._callbacks if is_map}
+    if any(" *" in operation for operation in dataset.operations if operation.startswith("map ")):
+        dataset._plan()
+    return {name: function.made | set(function.job.declared) for name, function in maps.items()}
+
+
 def class_weights(dataset: Dataset, field: str) -> dict[int, float]:
-    kept = []
-    for operation in dataset._operations:
+    made = _made_by_maps(dataset)
+    kept: list[str] = []
+    operations = dataset._listed(decode=True, spelled=False)
+    for i, operation in enumerate(operations):
         name = operation.split(None, 1)[0]
         kind = OPS[name].kind
         wanted = kind == "source" or name in LABEL_OPERATIONS or (kind == "order" and name not in ("shuffle", "repeat"))
-        if wanted or (name == "map" and f" {field}:" in operation):
+        if name == "map" and field in made.get(operation.rsplit("callback=", 1)[1], ()):  # it sees what stands before it
+            kept = [each for each in operations[:i + 1] if each.split(None, 1)[0] not in ("shuffle", "repeat")]
+        elif wanted:
             kept.append(operation)
     labels = dataset._with(operations=(*kept, f"select {field}", "batch 4096"), layout=None)
     labels._origin = dataset._origin._replace(decode=False)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs a user's dataset: asked for an item, it puts its arrays into shared memory and says where.
+"""The process that runs a dataset or a function of the user's: it puts arrays into shared memory and says where.
 
-It is started as `python -c`, so the user's script is not run again; the dataset comes pickled. Messages are bytes with
+It is started as `python -c`, so the user's script is not run again; what it runs comes pickled. Messages are bytes with
 their length in front: pickles of tuples.
 
     ("item", i)   ->   ("item", [(offset, bytes, shape)])  |  ("error", name, message, traceback, exception or None)
     ("look", i)   ->   ("look", layout, [(name, dtype, shape or None for strings)])  |  ("error", ...)
+    ("call", info, [(name, dtype, shape, offset, bytes)])   ->
+                       ("made", [(name, dtype, shape, offset, bytes)])  |  ("error", ...)
 """
 from __future__ import annotations
 
@@ -82,9 +84,19 @@ class Shared:
         return self.map
 
 
+def copy_into(memory: Any, offset: int, value: Any) -> None:
+    """An array into memory, in the order and byte order of C."""
+    if value.nbytes:
+        numpy = sys.modules["numpy"]
+        room = numpy.frombuffer(memory, value.dtype.newbyteorder("="), value.size, offset)
+        numpy.copyto(room.reshape(value.shape), value)
+
+
 class Worker:
-    def __init__(self, fd: int, shared: int, dataset: Any, rows: int, planes: bool) -> None:
-        self.fd, self.dataset, self.rows = fd, dataset, rows  # rows 0 = items are samples, else batches of so many
+    """Runs a dataset."""
+
+    def __init__(self, shared: int, dataset: Any, rows: int, planes: bool) -> None:
+        self.dataset, self.rows = dataset, rows  # rows 0 = items are samples, else batches of so many
         self.planes = planes  # arrays of three axes have channels first: they are written with channels last
         self.shared = Shared(shared)
 
@@ -117,25 +129,57 @@ class Worker:
         for (offset, _, _), (_, shape, value) in zip(places, found):
             if shape is None:
                 memory[offset:offset + len(value)] = value
-            elif value.nbytes:
-                numpy = sys.modules["numpy"]
-                room = numpy.frombuffer(memory, value.dtype.newbyteorder("="), value.size, offset)
-                numpy.copyto(room.reshape(value.shape), value)
+            else:
+                copy_into(memory, offset, value)
         if self.rows:
             memory[at:at + 8] = struct.pack("<q", n)
             places.append((at, 8, ()))
         return "item", places
 
-    def answer(self, request: tuple[str, int]) -> tuple[Any, ...]:
+    def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self.look(request[1]) if request[0] == "look" else self.item(request[1])
+
+
+class Caller:
+    """Runs the function of a map: a _callbacks.Job."""
+
+    def __init__(self, shared: int, inputs: int, job: Any) -> None:
+        self.job = job
+        self.shared = Shared(shared)
+        self.inputs = inputs
+        self.given: mmap.mmap | None = None
+
+    def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...]:
+        from ._callbacks import seed_globals, value_of
+
+        _, info, fields = request
+        size = max([offset + n for *_, offset, n in fields], default=0)
+        if size and (self.given is None or size > len(self.given)):
+            self.given = mmap.mmap(self.inputs, 0)
+        view = memoryview(self.given) if self.given is not None else memoryview(b"")
+        values = {name: value_of(dtype, shape, view[offset:offset + n]) for name, dtype, shape, offset, n in fields}
+        seed_globals(info)
+        made = self.job.apply(info, values)
+        places, at = [], 0
+        for name, dtype, array in made:
+            places.append((name, dtype, array.shape, at, array.nbytes))
+            at += (array.nbytes + ALIGN - 1) // ALIGN * ALIGN
+        memory = self.shared.need(at)
+        for (_, _, array), (_, _, _, offset, _) in zip(made, places):
+            copy_into(memory, offset, array)
+        return "made", places
+
+
+def try_answer(worker: Worker | Caller, request: tuple[Any, ...]) -> tuple[Any, ...]:
+    try:
+        return worker.answer(request)
+    except Exception as error:
+        kept: bytes | None
         try:
-            return self.look(request[1]) if request[0] == "look" else self.item(request[1])
-        except Exception as error:
-            kept: bytes | None
-            try:
-                kept = pickle.dumps(error)
-            except Exception:
-                kept = None
-            return "error", type(error).__name__, str(error), traceback.format_exc(), kept
+            kept = pickle.dumps(error)
+        except Exception:
+            kept = None
+        return "error", type(error).__name__, str(error), traceback.format_exc(), kept
 
 
 def send(fd: int, message: object) -> None:
@@ -164,24 +208,25 @@ def watch_parent(parent: int) -> None:
     os._exit(0)
 
 
-def main(fd: int, shared: int, parent: int) -> None:
+def main(fd: int, shared: int, inputs: int, parent: int) -> None:
     """Runs until the parent closes its end, or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
     try:
-        path, pickled, rows, planes = receive(fd)
+        path, pickled, rows, planes = receive(fd)  # rows None: a map
         sys.path[:] = path
         try:
-            worker = Worker(fd, shared, pickle.loads(pickled), rows, planes)
+            what = pickle.loads(pickled)
+            worker = Caller(shared, inputs, what) if rows is None else Worker(shared, what, rows, planes)
         except Exception as error:
             send(fd, ("error", type(error).__name__, str(error), traceback.format_exc(), None))
             return
         send(fd, ("ready",))
         while True:
-            send(fd, worker.answer(receive(fd)))
+            send(fd, try_answer(worker, receive(fd)))
     except (EOFError, OSError):
         pass
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)  # no waiting for what the dataset may have started
+        os._exit(0)  # no waiting for what the user's code may have started
