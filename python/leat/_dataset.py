@@ -18,6 +18,7 @@ from ._progress import Progress
 from ._run import CURSOR, Batch, Cursor, Delivery, Feed, Item, Iterator, Runs, arrange, default_layout
 
 if TYPE_CHECKING:
+    from ._batch_map import After, BatchMap
     from ._combine import Combination
 
 COMBINING = {"concatenate", "sample_from", "choose_from", "zip"}
@@ -99,26 +100,32 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
 
     def __init__(self, operations: tuple[str, ...], origin: Origin, seed: Seed | None = None,
                  config: Mapping[str, Any] | None = None, layout: Any = None,
-                 callbacks: tuple[tuple[str, bool, Callable[..., Any]], ...] = ()) -> None:
+                 callbacks: tuple[tuple[str, bool, Callable[..., Any]], ...] = (),
+                 after: tuple[BatchMap, ...] = ()) -> None:
         self._operations = operations
         self._origin = origin
         self._seed = seed or Seed()
         self._config = dict(config or {})
         self._layout = layout
         self._callbacks = callbacks
+        self._after = after  # functions behind batch()
         self._runs = Runs()
 
     # ---------------------------------------------------------------------------------------- building
 
     def _with(self, **changes: Any) -> Self:
         parts: dict[str, Any] = {"operations": self._operations, "origin": self._origin, "seed": self._seed,
-                                 "config": self._config, "layout": self._layout, "callbacks": self._callbacks}
+                                 "config": self._config, "layout": self._layout, "callbacks": self._callbacks,
+                                 "after": self._after}
         return type(self)(**{**parts, **changes})
 
     def _add(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> Self:
         if self._origin.items_are_batches and (name in BATCHING or OPS[name].kind == "image"):
             raise ArgumentError(f"{name}(): the items of this dataset are batches already; "
                                 "from_python(..., items='sample') works on single samples")
+        if self._after and (name in BATCHING or OPS[name].kind == "batch") and name != "prefetch":
+            raise ArgumentError(f"{name}(): a function of map() stands before it, behind batch(): write {name} before map, "
+                                "or map before batch")
         return self._with(operations=(*self._operations, bind(name, args, kwargs)))
 
     if not TYPE_CHECKING:  # type checkers shall find wrong names themselves
@@ -308,6 +315,30 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
                  if operation.split(None, 1)[0] in BATCHING]
         return words[-1].get("valid", "") if words else ""
 
+    def _after_maps(self) -> After | None:
+        """The functions behind batch(), for a batch that is handed over."""
+        if not self._after:
+            return None
+        from ._batch_map import After
+
+        return After(self._after, self.seed, self._layout_of)
+
+    def _made_after(self) -> dict[str, tuple[str, tuple[int | None, ...], int]]:
+        """dtype, shape and batch size of what they make, found by one call."""
+        if not self._after:
+            return {}
+        from ._batch_map import find_specs
+
+        with self._runs.lock:
+            self._runs.made = self._runs.made or find_specs(self)
+            return self._runs.made
+
+    def _refuse_after(self, what: str) -> None:
+        """For what looks at samples one by one: a function behind batch() has whole batches."""
+        if self._after:
+            raise ArgumentError(f"{what}(): a function behind batch() works on whole batches: iterate over them, or write "
+                                "map before batch")
+
     def _layout_of(self, names: list[str]) -> Any:
         names = [name for name in names if name != "_n" or not self._items_are_batches]
         if self._layout is None:
@@ -388,6 +419,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
 
             image, label = ds.sample(3, epoch=1)
         """
+        self._refuse_after("sample")
         place = i.__index__()
         feed = self._quiet()
         n = feed.pipeline.size()[1]
@@ -413,6 +445,9 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
             if self._items_are_batches:
                 axes = (None, *axes[1:])
             specs[name] = TensorSpec((*axis, None) if ragged else (*axis, *axes), NUMPY_NAMES[dtype], name, ragged)
+        for name, (dtype, sizes, rows) in self._made_after().items():
+            first = axis or (None,)
+            specs[name] = TensorSpec((*first, *sizes[1:]) if sizes[:1] == (rows,) else sizes, NUMPY_NAMES[dtype], name)
         return arrange(self._layout_of(list(specs)), specs)
 
     @property
@@ -497,7 +532,8 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
     # -------------------------------------------------------------------------------------- looking at it
 
     def __repr__(self) -> str:
-        return f"<leat.Dataset {self.text} (seed {self.seed})>"
+        after = "".join(f" | map {each.job.parameters.title}" for each in self._after)
+        return f"<leat.Dataset {self.text}{after} (seed {self.seed})>"
 
     def _repr_html_(self) -> str:
         """For notebooks: source, operations, what comes out, and some samples if that is quick."""
@@ -522,8 +558,9 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         functions: dict[str, Any] = {name: Portable(value) for name in ("source", "lazy_arrays", "layout")
                                      if (value := getattr(self._origin, name)) is not None}
         callbacks = Portable(self._callbacks) if self._callbacks else ()
+        after = Portable(self._after) if self._after else ()
         return type(self), (self._operations, self._origin._replace(**functions), Seed(self.seed), self._config,
-                            self._layout, callbacks)
+                            self._layout, callbacks, after)
 
     def __copy__(self) -> Self:
         return self._with(seed=Seed(self.seed))

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from ._bind import near
+from ._errors import ArgumentError
 from ._ops import Operations
 
 if TYPE_CHECKING:
     from ._arrays import Array
+    from ._batch_map import BatchMap
     from ._dataset import Dataset
     from ._ops import Text
 
@@ -49,8 +51,12 @@ class Methods(Operations):
     _operations: tuple[str, ...]
     _callbacks: tuple[tuple[str, bool, Callable[..., Any]], ...]
     _config: dict[str, Any]
+    _after: tuple[BatchMap, ...]
 
     if TYPE_CHECKING:
+
+        @property
+        def batched(self) -> bool: ...
 
         def _with(self, **changes: Any) -> Self: ...
 
@@ -137,18 +143,26 @@ class Methods(Operations):
             ds.map(noise, workers=4)                                      # def noise(image, rng): ..., in 4 processes
             ds.map(f, image=("f32", (224, 224, 3)), score="f32")          # types and sizes are declared
 
-        A parameter called `rng` gets a numpy.random.Generator, seeded by (seed, epoch, position); one called `sample`
-        gets a dict of all fields. One result replaces the field of the first parameter; a tuple replaces those of the
-        parameters in order. Types are found by one call, and sizes may differ, unless they are declared.
+        A parameter called `rng` gets a numpy.random.Generator, seeded by (seed, epoch, position), behind batch() by
+        (seed, epoch, step); one called `sample` gets a dict of all fields. One result replaces the field of the first
+        parameter; a tuple replaces those of the parameters in order. Types are found by one call, and sizes may differ,
+        unless they are declared.
         """
         from ._callbacks import Job, MapFunction, Parameters, declarations, declared_text, map_workers
 
-        declared = declarations(fields)
-        job, n_workers = Job(function, Parameters(function, "map"), declared), map_workers(workers)
+        declared, parameters, n_workers = declarations(fields), Parameters(function, "map"), map_workers(workers)
+        if self.batched:
+            from ._batch_map import BatchMap
+
+            if n_workers:
+                raise ArgumentError("map(): a function behind batch() runs in the thread that takes the batch: leave workers "
+                                    "out, or write map before batch")
+            declared = {name: given and (given[0], (None, *given[1])) for name, given in declared.items()}
+            return self._with(after=(*self._after, BatchMap(Job(function, parameters, declared), len(self._after))))
         name = f"python{len(self._callbacks)}"
         operation = " ".join(["map", *declared_text(declared), f"callback={name}"])
-        return self._with(operations=(*self._operations, operation),
-                          callbacks=(*self._callbacks, (name, True, MapFunction(job, n_workers))))
+        called = MapFunction(Job(function, parameters, declared), n_workers)
+        return self._with(operations=(*self._operations, operation), callbacks=(*self._callbacks, (name, True, called)))
 
     def concatenate(self, *others: Any) -> Self:
         """This dataset, then others with the same fields.

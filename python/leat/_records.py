@@ -223,6 +223,7 @@ def save(dataset: Dataset, path: str | os.PathLike[str], shards: int, compressio
         if not ragged and sum(size < 0 for size in shape) > 1:
             raise ShapeError(f"save_tfrecord(): the size of {name} differs from sample to sample, and a record would not "
                              "tell it: add resize(256, 256), or store the files with from_directory(path, decode=False)")
+    dataset._refuse_after("save_tfrecord")
     samples, n = dataset.samples, 0
     turns = max(dataset._plan().pipeline.size()[2], 1)
     progress = Progress("writing records", None if samples is None else samples * turns * epochs)

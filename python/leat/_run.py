@@ -25,6 +25,7 @@ from ._leat import Pipeline
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from ._batch_map import After
     from ._dataset import Dataset
 
     Item = TypeVar("Item", default=Any)  # Dataset alone is Dataset[Any]
@@ -119,12 +120,14 @@ class Batch:
 
     __slots__ = ("_layout", "_names", "_tensors", "copied", "epoch", "n", "n_valid", "raw", "step", "trim")
 
-    def __init__(self, raw: RawBatch, layout: Any, trim: bool = False) -> None:
+    def __init__(self, raw: RawBatch, layout: Any, trim: bool = False, after: After | None = None) -> None:
         self.raw = raw
         self.n, self.n_valid, self.epoch, self.step, self.copied = raw.n, raw.n_valid, raw.epoch, raw.step, raw.copied
-        self._tensors = raw.tensors()
+        self._tensors: list[tuple[Any, Any]] = list(raw.tensors())
+        if after is not None:
+            self._tensors = after.fields(raw, self._tensors, trim)
         self._names = [tensor.name for tensor, _ in self._tensors]
-        self._layout = layout
+        self._layout = layout if after is None else after.layout_of(self._names)
         self.trim = trim
 
     def __getitem__(self, name: str) -> Any:
@@ -205,6 +208,7 @@ class Runs:
         self.pid = os.getpid()
         self.idle: Feed | None = None  # for the next iteration
         self.plan: Feed | None = None  # for questions: does no work by itself
+        self.made: dict[str, Any] | None = None  # what functions behind batch() make, once it was found
         self.next = Cursor()
         self.last: weakref.ref[Iterator] | None = None
         self.last_cursor = Cursor()
@@ -273,18 +277,20 @@ class Form(NamedTuple):
     trim: bool
     batch_size: int
     array: Callable[[Any], Any] | None  # the usual case, which has to be quick: arrays in a tuple, in the batch's order
+    after: After | None  # functions behind batch()
 
     @classmethod
     def of(cls, dataset: Dataset, feed: Feed) -> Form:
         names = [name for name, *_ in feed.fields]
-        layout = dataset._layout_of(names)
+        after = dataset._after_maps()
+        layout = dataset._layout_of(names) if after is None else None  # it depends on what the functions make
         trim = dataset._items_are_batches
         single = trim or not dataset.batched
         numpy = optional("numpy")
-        usual = not single and layout == tuple(names) and all(dtype != "bf16" and not ragged
+        usual = not single and after is None and layout == tuple(names) and all(dtype != "bf16" and not ragged
                                                               for _, dtype, _, ragged in feed.fields)
         return cls(names, layout, [converter(dtype, ragged) for _, dtype, _, ragged in feed.fields], single, trim,
-                   feed.batch_size, numpy.asarray if numpy is not None and usual else None)
+                   feed.batch_size, numpy.asarray if numpy is not None and usual else None, after)
 
 
 class Iterator(Generic[Item]):
@@ -353,11 +359,11 @@ class Iterator(Generic[Item]):
                 raw = self._accept(found)
         form = self._form
         if self._raw:
-            return Batch(raw, form.layout, form.trim)  # type: ignore[return-value]
+            return Batch(raw, form.layout, form.trim, form.after)  # type: ignore[return-value]
         if form.single:
-            return Batch(raw, form.layout, form.trim).sample(self._theirs)  # type: ignore[no-any-return]
-        if self._theirs is not None:
-            return Batch(raw, form.layout).structure(self._theirs)  # type: ignore[no-any-return]
+            return Batch(raw, form.layout, form.trim, form.after).sample(self._theirs)  # type: ignore[no-any-return]
+        if self._theirs is not None or form.after is not None:
+            return Batch(raw, form.layout, after=form.after).structure(self._theirs)  # type: ignore[no-any-return]
         made: Item = arrange(form.layout, {name: convert(*tensor) for name, convert, tensor
                                            in zip(form.names, form.convert, raw.tensors())})
         return made

@@ -44,6 +44,7 @@ def sheet(dataset: Dataset, n: int, versions: int, size: int) -> Sheet:
 
 def draw(dataset: Dataset, n: int, versions: int, size: int, strip: bool = False) -> Sheet:
     """A sheet, or with strip one row of samples as the pipeline makes them."""
+    dataset._refuse_after("show")
     with tempfile.TemporaryDirectory(prefix="leat") as folder:
         path = os.path.join(folder, "sheet.png")
         rows, width, height = dataset._plan(plain=True).pipeline.view(path, n, versions, size, strip)

@@ -70,6 +70,7 @@ def _in_batches(dataset: Dataset, found: dict[str, Any] | None) -> Dataset:
 
 
 def measure(dataset: Dataset, field: str, max_samples: int | None) -> Statistics:
+    dataset._refuse_after("statistics")
     found = _sizes(dataset)
     batched = _in_batches(dataset, found)
     total = batched.samples
@@ -139,6 +140,8 @@ def _made_by_maps(dataset: Dataset) -> dict[str, set[str]]:
 
 
 def class_weights(dataset: Dataset, field: str) -> dict[int, float]:
+    if field in dataset._made_after():
+        raise ArgumentError(f"class_weights(): a function behind batch() makes {field}: write map before batch")
     made = _made_by_maps(dataset)
     kept: list[str] = []
     operations = dataset._listed(decode=True, spelled=False)
@@ -150,7 +153,7 @@ def class_weights(dataset: Dataset, field: str) -> dict[int, float]:
             kept = [each for each in operations[:i + 1] if each.split(None, 1)[0] not in ("shuffle", "repeat")]
         elif wanted:
             kept.append(operation)
-    labels = dataset._with(operations=(*kept, f"select {field}", "batch 4096"), layout=None)
+    labels = dataset._with(operations=(*kept, f"select {field}", "batch 4096"), layout=None, after=())
     labels._origin = dataset._origin._replace(decode=False)
     counts: dict[int, int] = {}
     iterator = labels.batches()
