@@ -390,7 +390,7 @@ def python_sanitized(options: argparse.Namespace) -> Tally:
                                 check=True).stdout.strip() for name in ("libasan", "libubsan")]
     env = {"PYTHONPATH": package, "LD_PRELOAD": " ".join(libraries), "PYTHONMALLOC": "malloc",
            "ASAN_OPTIONS": ENV["ASAN_OPTIONS"].replace("detect_leaks=1", "detect_leaks=0")}
-    for name in ("test_iterate.py", "test_memory.py", "test_sources.py", "test_life.py"):
+    for name in ("test_iterate.py", "test_memory.py", "test_sources.py", "test_life.py", "test_map.py"):
         tally.add(run_pytest(ROOT / "tests/python" / name, "asan", options, env=env))
     return tally
 

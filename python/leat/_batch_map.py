@@ -6,12 +6,11 @@ that frameworks take both in the same way.
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._arrays import LEAT_NAMES, NUMPY_NAMES, Ragged, optional, to_value
-from ._callbacks import Declared, Info, Job
+from ._callbacks import Alone, Declared, Info, Job
 from ._errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class BatchMap:
 
     def __init__(self, job: Job, number: int) -> None:
         self.job, self.number = job, number
-        self.lock = threading.Lock()
+        self.alone = Alone()
         self.first: dict[str, tuple[str, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,13 +75,15 @@ class BatchMap:
 
     def __call__(self, info: Info, values: dict[str, Any]) -> dict[str, Any]:
         """The arrays that it makes of a batch."""
-        with self.lock:
-            try:
-                made = self.job.apply(info, values)
-                return {name: self._array(name, dtype, array) for name, dtype, array in made}
-            except Exception as error:
-                error.add_note(f"in a function behind batch(), for batch {info[2]} of epoch {info[1]}")
-                raise
+        self.alone.enter(lambda: False)
+        try:
+            made = self.job.apply(info, values)
+            return {name: self._array(name, dtype, array) for name, dtype, array in made}
+        except Exception as error:
+            error.add_note(f"in a function behind batch(), for batch {info[2]} of epoch {info[1]}")
+            raise
+        finally:
+            self.alone.leave()
 
 
 class After(NamedTuple):

@@ -279,20 +279,35 @@ class Job:
 # ------------------------------------------------------------------------------------ what the engine calls
 
 
-class Function:
-    """What is called, and a lock: a function need not be ready for several threads, whatever it does with them."""
+class Alone:
+    """A lock for one call at a time: a function of the user's need not be ready for several threads."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock, self._pid = threading.Lock(), os.getpid()
 
     def enter(self, stopping: Callable[[], bool]) -> None:
         """Waits for other calls, without the interpreter's lock."""
-        while not self.lock.acquire(timeout=0.1):
+        if self._pid != os.getpid():  # a thread of the parent may have held it when this process was forked
+            self._reset()
+        while not self._lock.acquire(timeout=0.1):
             if stopping():
                 raise StoppedError("the pipeline was closed")
 
+    def leave(self) -> None:
+        self._lock.release()
+
+
+class Function:
+    """What the engine calls."""
+
+    def __init__(self) -> None:
+        self.alone = Alone()
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("lock", "pool", "free", "owner")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("alone", "pool", "free", "owner")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Function.__init__(self)
@@ -306,13 +321,13 @@ class FilterFunction(Function):
 
     def __call__(self, info: Info, fields: Described, stopping: Callable[[], bool]) -> bool:
         names = self.parameters.needs([name for name, *_ in fields])
-        self.enter(stopping)
+        self.alone.enter(stopping)
         try:
             values = {name: value_of(dtype, shape, data) for name, dtype, shape, data in fields if name in names}
             args, kwargs = self.parameters.arguments(values, info)
             return bool(self.function(*args, **kwargs))
         finally:
-            self.lock.release()
+            self.alone.leave()
 
 
 class MapFunction(Function):
@@ -330,11 +345,11 @@ class MapFunction(Function):
         if self.workers:
             self._in_process(info, given, stopping, wanted, make)
             return
-        self.enter(stopping)
+        self.alone.enter(stopping)
         try:
             made = self.job.apply(info, {name: value_of(dtype, shape, data) for name, dtype, shape, data in given})
         finally:
-            self.lock.release()
+            self.alone.leave()
         self._check([(name, dtype, tuple(array.shape)) for name, dtype, array in made], wanted)
         numpy = optional("numpy")
         for name, dtype, array in made:
@@ -358,10 +373,11 @@ class MapFunction(Function):
 
     # ------------------------------------------------------------------------------------ in processes
 
-    def _start(self) -> Any:
+    def _start(self, stopping: Callable[[], bool]) -> Any:
         from ._processes import Pool, pickled
 
-        with self.lock:
+        self.alone.enter(stopping)
+        try:
             if getattr(self, "owner", None) != os.getpid():  # the first call, or after fork
                 pool = Pool("the function of map()")
                 function = self.job.function
@@ -369,12 +385,14 @@ class MapFunction(Function):
                 self.free = threading.BoundedSemaphore(self.workers)
                 self.pool, self.owner = pool, os.getpid()
             return self.pool
+        finally:
+            self.alone.leave()
 
     def _in_process(self, info: Info, given: Described, stopping: Callable[[], bool], wanted: Wanted,
                     make: Callable[[str, str, tuple[int, ...]], memoryview]) -> None:
         from ._processes import TRIES
 
-        pool, code = self._start(), 0
+        pool, code = self._start(stopping), 0
 
         def stopped() -> bool:
             return pool.closed or stopping()

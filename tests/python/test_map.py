@@ -154,7 +154,7 @@ def test_declared_fields():
      r"image is float64 .* and was uint8 with 3 axes in the first call.*or declare it"),
     (lambda image, label: image if label != 7 else image[0], {}, leat.ShapeError, "was uint8 with 3 axes"),
     (lambda image, label: {"image": image} if label != 7 else {"x": 1}, {}, leat.Error, "x was neither declared"),
-    (lambda image, label: image[: 3 + label], {}, leat.ShapeError, "resize or reshape before batch"),
+    (lambda image, label: image[: 3 + label], {}, leat.ShapeError, "must have one size: write resize"),
 ])
 def test_mistakes(function, fields, kind, message):
     with pytest.raises(kind, match=message) as caught:
@@ -236,6 +236,19 @@ def test_photos(pictures):
     ds = leat.from_directory(pictures).map(turn).resize(16, 16).batch(8)
     plain = leat.from_directory(pictures).rot90().resize(16, 16).batch(8)
     assert equal(images_of(ds), images_of(plain))
+
+
+def test_in_combined_datasets():
+    a, b = synthetic(12), leat.synthetic(8, 12, 10, seed=4)
+    both = leat.concatenate(a.map(lambda image: 255 - image), b).batch(4)
+    assert equal(images_of(both), [255 - images for images in images_of(a.batch(4))] + images_of(b.batch(4)))
+    pair = next(iter(leat.zip(image=a, other=a.map(lambda image: 255 - image, workers=1)).batch(4)))
+    assert numpy.array_equal(pair["image"], 255 - pair["other"])
+    runs = [images_of(leat.sample_from_datasets([a.map(resized, workers=workers), b.map(resized)], weights=[1, 1], seed=1)
+                      .resize(4, 4).batch(4)) for workers in (None, 2)]
+    assert equal(*runs)
+    behind = leat.concatenate(a, b).map(resized).resize(4, 4).batch(4)
+    assert len(images_of(behind)) == 5
 
 
 def test_class_weights():
@@ -373,6 +386,26 @@ for workers in (None, 2):
     ds.close()
 """)
     assert said.count("stopped True") == 2
+
+
+def test_after_fork(run):
+    said = run("""
+import leat, os, time
+def slow(image):
+    time.sleep(0.02)
+    return image
+for workers in (None, 1):
+    ds = leat.synthetic(60, 4, 4).map(slow, workers=workers).batch(20)
+    it = iter(ds)
+    time.sleep(0.1)          # a thread of the parent is inside of the function
+    child = os.fork()
+    if child == 0:
+        print("child", len(list(ds)), flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    print("parent", len(list(it)), flush=True)
+""")
+    assert said.count("child 3") == said.count("parent 3") == 2
 
 
 def test_a_dataset_with_functions_can_be_pickled():
