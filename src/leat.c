@@ -39,10 +39,10 @@ int leat_spec_add(leat_spec *spec, const char *text) {
     return spec->error.code;
 }
 
-int leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
+static int keep_arrays(leat_spec *spec, const leat_tensor *arrays, int n, const char *function) {
     if (!spec || spec->error.code) return leat_spec_error(spec, NULL);
     if (!arrays || n < 1 || n > LEAT_FIELDS_MAX)
-        return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "leat_spec_arrays: 1 to %d arrays, not %d",
+        return leat__fail(&spec->error, LEAT_ERR_ARGUMENT, "%s: 1 to %d arrays, not %d", function,
                           LEAT_FIELDS_MAX, n);
     for (int i = 0; i < n; i++) LEAT_TRY(LEAT_CHECK_RESERVED(leat_tensor, &arrays[i], &spec->error));
     spec->arrays = leat__spec_keep(spec, arrays, (size_t)n * sizeof *arrays, "arrays");
@@ -51,9 +51,17 @@ int leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
         spec->arrays[i].name = leat__spec_keep(spec, name, strlen(name) + 1, "arrays");
         if (!spec->arrays[i].name) break;
     }
-    if (spec->error.code) return spec->error.code;
     spec->n_arrays = n;
+    return spec->error.code;
+}
+
+int leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n) {
+    LEAT_TRY(keep_arrays(spec, arrays, n, "leat_spec_arrays"));
     return leat_spec_add(spec, "arrays");
+}
+
+int leat_spec_table(leat_spec *spec, const leat_tensor *arrays, int n) {
+    return keep_arrays(spec, arrays, n, "leat_spec_table");
 }
 
 int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks) {

@@ -192,11 +192,11 @@ typedef struct leat_tensor { /* one field of a batch, or of memory given by the 
     void *data;
     int dtype; /* LEAT_DTYPE_*                                                      */
     int ndim;
-    /* shape[0] is the batch; of a ragged field the number of values, or what a caller gives: of slices. */
+    /* shape[0] is the batch; of a ragged field the number of entries, or what a caller gives: of slices. */
     int64_t shape[LEAT_NDIM_MAX];
     int64_t stride[LEAT_NDIM_MAX]; /* in bytes; all zero in what a caller gives = contiguous            */
-    const int64_t *offsets;        /* ragged: sample i has values [offsets[i], offsets[i+1]); else NULL */
-    /* Of what a caller gives, ragged: sample i has values [offsets[i], ends[i]), so that samples may lie anywhere behind
+    const int64_t *offsets;        /* ragged: sample i has entries [offsets[i], offsets[i+1]); else NULL */
+    /* Of what a caller gives, ragged: sample i has entries [offsets[i], ends[i]), so that samples may lie anywhere behind
      * data, in any order, and shape[0] is the number of both. NULL = offsets[i+1]. */
     const int64_t *ends;
     /* LEAT_LAYOUT_*, in what a caller gives: of pictures (n, channels, height, width) NCHW. They are used where they lie,
@@ -248,8 +248,8 @@ typedef struct leat_value_out {
 typedef struct leat_source_callbacks {
     uint64_t n;   /* samples, above 0                                                        */
     int n_fields; /* 1 to 32                                                                 */
-    /* (n_fields) Name, dtype and shape of one sample; -1 = that axis differs from sample to sample. Ragged: one axis of
-     * any length. Bytes (files to decode) are always ragged. */
+    /* (n_fields) Name, dtype and shape of one sample; -1 = that axis differs from sample to sample. Ragged: the first
+     * axis has any length, as of tokens (n) and boxes (n, 4). Bytes (files to decode) are always ragged. */
     const leat_field *field;
     /* Bytes of the largest value of a field whose size differs; 0 = not known: then there is no room for it, read_at
      * points to memory of its own, and it cannot go into a batch undecoded. */
@@ -371,6 +371,11 @@ LEAT_API int leat_spec_add(leat_spec *spec, const char *text);
  * operation. The n descriptions are copied, the memory is not: it must outlive every pipeline on this spec and
  * not change meanwhile. All shape[0] must be equal. */
 LEAT_API int leat_spec_arrays(leat_spec *spec, const leat_tensor *arrays, int n);
+/* The table of `list`, in memory: leat_spec_add(spec, "list check=true") then needs no file. The first array has the paths of
+ * the files, as bytes with offsets. Each of the others is a field: numbers (n) or (n, k), numbers with offsets (boxes of a
+ * picture), or words as bytes with offsets, which become labels. The descriptions are copied; the memory is copied when a
+ * pipeline is opened. */
+LEAT_API int leat_spec_table(leat_spec *spec, const leat_tensor *arrays, int n);
 /* A source of samples that the program reads itself: must be the first operation. */
 LEAT_API int leat_spec_source(leat_spec *spec, const leat_source_callbacks *callbacks);
 /* A source of records that the program reads one after the other, with one field, `record`: must be the first

@@ -271,7 +271,17 @@ static int take_array(Pipeline *self, PyObject *given, leat_tensor *out) {
     return 0;
 }
 
-static int add_arrays(Pipeline *self, leat_spec *spec, PyObject *arrays) {
+/* Whether a text begins with `list`, whose table the arrays are then. -1 and an exception without memory. */
+static int is_table(PyObject *text) {
+    PyObject *list = PyUnicode_FromString("list");
+    const Py_ssize_t found = list ? PyUnicode_Tailmatch(text, list, 0, 4, -1) : -1;
+    Py_XDECREF(list);
+    return (int)found;
+}
+
+/* Slices of arrays, or the table of a text that begins with `list`. */
+static int add_arrays(Pipeline *self, leat_spec *spec, const spec_given *given) {
+    PyObject *arrays = given->arrays;
     leat_tensor tensor[ARRAYS_MAX];
     const Py_ssize_t n = PySequence_Size(arrays);
     if (n < 1 || n > ARRAYS_MAX) {
@@ -279,12 +289,15 @@ static int add_arrays(Pipeline *self, leat_spec *spec, PyObject *arrays) {
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *given = PySequence_GetItem(arrays, i);
-        const int rc = given ? take_array(self, given, &tensor[i]) : -1;
-        Py_XDECREF(given); /* the caller holds the list */
+        PyObject *array = PySequence_GetItem(arrays, i);
+        const int rc = array ? take_array(self, array, &tensor[i]) : -1;
+        Py_XDECREF(array); /* the caller holds the list */
         if (rc < 0) return -1;
     }
-    leat_spec_arrays(spec, tensor, (int)n);
+    const int table = is_table(given->text);
+    if (table < 0) return -1;
+    if (table) leat_spec_table(spec, tensor, (int)n);
+    else leat_spec_arrays(spec, tensor, (int)n);
     return 0;
 }
 
@@ -398,7 +411,7 @@ static leat_spec *build(Pipeline *self, const spec_given *given) {
     leat_spec *spec = leat_spec_new(NULL);
     if (!spec) return PyErr_NoMemory(), NULL;
     if ((given->callbacks == Py_None || add_callbacks(self, spec, given->callbacks) == 0) &&
-        (given->arrays == Py_None || add_arrays(self, spec, given->arrays) == 0) &&
+        (given->arrays == Py_None || add_arrays(self, spec, given) == 0) &&
         (given->source == Py_None || add_source(self, spec, given->source) == 0) &&
         (given->parts == Py_None || add_parts(self, spec, given->parts) == 0) &&
         add_text(spec, given->text) == 0)
@@ -409,7 +422,9 @@ static leat_spec *build(Pipeline *self, const spec_given *given) {
 
 int pipeline_spec_build(Pipeline *self, const spec_given *given) {
     /* Columns count from the beginning of what the engine has read, and that is the source. */
-    self->first = given->source != Py_None ? "source | " : given->arrays != Py_None ? "arrays | " : "";
+    self->first = given->source != Py_None                                 ? "source | "
+                  : given->arrays != Py_None && is_table(given->text) == 0 ? "arrays | "
+                                                                           : "";
     self->callbacks = PyList_New(0);
     self->sources = PyList_New(0);
     if (!self->callbacks || !self->sources) return -1;

@@ -10,10 +10,12 @@
 
 docs/python.md is the guide; help(leat.Dataset.resize) explains an operation.
 """
+from collections.abc import Mapping
 from typing import Any
 
 from . import _hook as _hook
 from ._arrays import Ragged
+from ._coco import from_coco
 from ._combine import choose_from_datasets, concatenate, sample_from_datasets, zip
 from ._dataset import Dataset, TensorSpec
 from ._errors import (
@@ -34,12 +36,12 @@ from ._errors import (
     TextError,
     UnsupportedError,
 )
+from ._files import from_files
 from ._leat import version as __version__
 from ._records import TFRecordWriter, example
 from ._run import Batch, Iterator, LeatWarning
 from ._sources import (
     from_arrays,
-    from_csv,
     from_directory,
     from_generator,
     from_npy,
@@ -47,30 +49,34 @@ from ._sources import (
     from_tfrecord,
     synthetic,
 )
+from ._tables import from_csv
 from ._webdataset import from_webdataset
 
 __all__ = [
     "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
     "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
     "ShapeError", "StateError", "StoppedError", "TFRecordWriter", "TensorSpec", "TextError", "UnsupportedError", "__version__",
-    "choose_from_datasets", "concatenate", "example", "from_arrays", "from_csv", "from_directory", "from_generator",
-    "from_huggingface", "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset", "sample_from_datasets",
-    "synthetic", "zip",
+    "choose_from_datasets", "concatenate", "example", "from_arrays", "from_coco", "from_csv", "from_directory", "from_files",
+    "from_generator", "from_huggingface", "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset",
+    "sample_from_datasets", "synthetic", "zip",
 ]
 
 
-def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None, *,
-                layout: str | None = None) -> Dataset:
+def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None, *, layout: str | None = None,
+                ragged: Mapping[str, int] | None = None) -> Dataset:
     """A dataset that exists already: a Keras PyDataset, a torch dataset, anything with __len__ and __getitem__.
 
         leat.from_python(my_torch_dataset, workers=4).shuffle(seed=1).batch(64)
         leat.from_python(my_keras_sequence)                # its items are batches already
+        leat.from_python(my_detection_dataset, ragged={"boxes": 100}).padded_batch(16)
 
     Its code runs in worker processes; docs/python.md tells how. layout="nchw": pictures are (channels, height, width).
+    ragged: parts whose first axis differs from item to item, boxes (n, 4) or tokens (n), and the most entries that an item
+    has.
     """
     from ._python import from_python as make  # what it needs takes time to import
 
-    return make(dataset, workers, items, layout=layout)
+    return make(dataset, workers, items, layout=layout, ragged=ragged)
 
 
 def from_huggingface(dataset: Any, *, image: str | None = "image", label: str | None = "label", decode: bool = True,

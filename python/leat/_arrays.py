@@ -176,7 +176,9 @@ def from_user(name: str, given: Any) -> tuple[Any, ...]:
         return _strings(name, given)
     numpy = optional("numpy")
     if numpy is not None:
-        return _with_numpy(numpy, name, given)
+        from ._ragged import is_ragged, join
+
+        return join(numpy, name, given) if is_ragged(given) else _with_numpy(numpy, name, given)
     if isinstance(given, (list, tuple)) and given and isinstance(given[0], (list, tuple)):
         raise TypeError(f"array {name}: without NumPy a list holds numbers or strings, not lists")
     if isinstance(given, (list, tuple)):

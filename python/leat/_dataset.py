@@ -25,7 +25,7 @@ COMBINING = {"concatenate", "sample_from", "choose_from", "zip"}
 BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
 OWN_SEED = {"synth", "split"}  # their seed says nothing about that of other operations
 # What may stand between a source of files and the decoding that is added for it: it does not look at pixels.
-BEFORE_DECODE = {"options", "label_map", "one_hot", "enumerate", "select", "parse", "prefetch"}
+BEFORE_DECODE = {"options", "label_map", "one_hot", "enumerate", "select", "parse", "prefetch", "with_path"}
 
 
 class TensorSpec(NamedTuple):
@@ -238,8 +238,8 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         operations = self._listed(decode, spelled=False)
         arrays = origin.lazy_arrays() if origin.lazy_arrays else origin.arrays
         source = origin.source() if origin.source else None
-        if arrays is not None or source is not None:
-            operations = operations[1:]  # the engine adds it
+        if source is not None or (arrays is not None and operations[0] == "arrays"):
+            operations = operations[1:]  # the engine adds it; of `list`, arrays are the table
         parts = origin.combination.described() if origin.combination else None
         return " | ".join(operations), arrays, source, self._callbacks or None, parts
 
@@ -444,7 +444,8 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
             axes = tuple(None if n < 0 else n for n in shape)
             if self._items_are_batches:
                 axes = (None, *axes[1:])
-            specs[name] = TensorSpec((*axis, None) if ragged else (*axis, *axes), NUMPY_NAMES[dtype], name, ragged)
+            specs[name] = TensorSpec((*axis, None, *axes[1:]) if ragged else (*axis, *axes), NUMPY_NAMES[dtype], name,
+                                     ragged)
         for name, (dtype, sizes, rows) in self._made_after().items():
             first = axis or (None,)
             specs[name] = TensorSpec((*first, *sizes[1:]) if sizes[:1] == (rows,) else sizes, NUMPY_NAMES[dtype], name)

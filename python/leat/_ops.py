@@ -34,6 +34,7 @@ OPS: dict[str, Op] = {
         Arg("path", "text", None, (), 0, 0, False, (), "the directory"),
         Arg("labels", "word", "auto", ("auto", "dir", "none"), 0, 0, True, (), "auto: labels if there are sub-directories with images"),
         Arg("follow_links", "bool", "false", (), 0, 0, True, (), "enter directories that are symbolic links"),
+        Arg("classes", "text", "", (), 0, 0, True, (), "sub-directories to take, in the order of their labels: cat,dog, or ';cat;dog' where names hold commas"),
     ), ("path",)),
     "tfrecord": Op("source", "Records of TFRecord files; both checksums are checked. GZIP and ZLIB are detected and streamed.", (
         Arg("files", "texts", None, (), 0, 0, False, (), "names and patterns such as train-*.tfrecord"),
@@ -52,17 +53,6 @@ OPS: dict[str, Op] = {
         Arg("classes", "int", "10", (), 1, 1000000, True, (), "number of labels"),
         Arg("seed", "int", "", (), 0, 0, True, (), "its own seed; without it the pipeline's"),
     ), ("n", "height", "width", "channels")),
-    "list": Op("source", "Files that a CSV table names, one row a sample, with columns of labels and weights.", (
-        Arg("file", "text", None, (), 0, 0, False, (), "the table"),
-        Arg("path", "text", "", (), 0, 0, True, (), "column of the paths, by name or number from 0; else path, file, filename, image or the first"),
-        Arg("label", "text", "", (), 0, 0, True, (), "columns of labels, separated by commas, or none; else label or class, without a header the second"),
-        Arg("weight", "text", "", (), 0, 0, True, (), "column of weights, numbers"),
-        Arg("root", "text", "", (), 0, 0, True, (), "where relative paths begin; else the folder of the table"),
-        Arg("header", "word", "auto", ("auto", "true", "false"), 0, 0, True, (), "whether the first row holds names; auto: if columns are named, or its path is no file name"),
-        Arg("separator", "text", ",", (), 0, 0, True, (), "of cells: one character, or tab"),
-        Arg("check", "bool", "false", (), 0, 0, True, (), "look for every file when the pipeline is opened"),
-        Arg("max_bytes", "int", "0", (), 0, 268435456, True, (), "bytes of the largest file, when undecoded bytes go into the batch; check=true finds out"),
-    ), ("file",)),
     "cifar": Op("source", "Binary files of CIFAR-10 or CIFAR-100: pictures of 32x32x3 bytes with one or two labels.", (
         Arg("files", "texts", None, (), 0, 0, False, (), "names and patterns such as data_batch_*.bin"),
         Arg("kind", "word", "10", ("10", "100"), 0, 0, True, (), "10: label; 100: coarse and fine"),
@@ -81,6 +71,28 @@ OPS: dict[str, Op] = {
     ), ()),
     "stream": Op("source", "Records that the program reads one after the other, by callbacks that it gives with leat_spec_stream.", (
     ), ()),
+    "list": Op("source", "Files that a CSV table names, one row a sample, with columns of labels and weights.", (
+        Arg("file", "text", "", (), 0, 0, False, (), "the table; without it, that of leat_spec_table"),
+        Arg("path", "text", "", (), 0, 0, True, (), "column of the paths, by name or number from 0; else path, file, filename, image or the first"),
+        Arg("label", "text", "", (), 0, 0, True, (), "columns of labels, separated by commas, or none; else label or class, without a header the second"),
+        Arg("vector", "bool", "false", (), 0, 0, True, (), "the columns of labels are one field, label, with a value for each"),
+        Arg("classes", "text", "", (), 0, 0, True, (), "names of the classes in the order of their labels; else words are sorted: cat,dog, or ';cat;dog' where names hold commas"),
+        Arg("weight", "text", "", (), 0, 0, True, (), "column of weights, numbers"),
+        Arg("root", "text", "", (), 0, 0, True, (), "where relative paths begin; else the folder of the table"),
+        Arg("header", "word", "auto", ("auto", "true", "false"), 0, 0, True, (), "whether the first row holds names; auto: if columns are named, or its path is no file name"),
+        Arg("separator", "text", ",", (), 0, 0, True, (), "of cells: one character, or tab"),
+        Arg("check", "bool", "false", (), 0, 0, True, (), "look for every file when the pipeline is opened"),
+        Arg("max_bytes", "int", "0", (), 0, 268435456, True, (), "bytes of the largest file, when undecoded bytes go into the batch; check=true finds out"),
+    ), ("file",)),
+    "csv": Op("source", "Rows of a CSV table of numbers and words: columns become fields, or the values of one field.", (
+        Arg("file", "text", None, (), 0, 0, False, (), "the table"),
+        Arg("fields", "texts", "", (), 0, 0, False, (), "columns, such as age, age:f32, x=age,income (one field), x:f32=* (all that no other names); else all"),
+        Arg("classes", "text", "", (), 0, 0, True, (), "words of the field label in the order of their numbers: cat,dog, or ';cat;dog' where names hold commas"),
+        Arg("categories", "text", "", (), 0, 0, True, (), "words of columns in the order of their numbers: 'city=Rome,Oslo;size=S,M,L'; else sorted"),
+        Arg("missing", "text", "", (), 0, 0, True, (), "what a missing cell counts as: 0, 'age=0;city=none', or error; else numbers are NaN"),
+        Arg("header", "word", "auto", ("auto", "true", "false"), 0, 0, True, (), "whether the first row holds names; auto: if no cell of it is a number"),
+        Arg("separator", "text", ",", (), 0, 0, True, (), "of cells: one character, or tab"),
+    ), ("file", "fields")),
     "concatenate": Op("source", "Several data sets with the same fields, one after the other.", (
         Arg("texts", "texts", None, (), 0, 0, False, (), "pipelines in quotes, such as 'folder a | take 100', or parts of the program: @NAME"),
     ), ("texts",)),
@@ -177,6 +189,14 @@ OPS: dict[str, Op] = {
     "enumerate": Op("sample", "Adds a field with the place of the sample in the epoch, or with its number in the data set.", (
         Arg("name", "text", "index", (), 0, 0, False, (), "of the new field, i64"),
         Arg("of", "word", "position", ("position", "sample"), 0, 0, True, (), "position: in the finished order, from 0; sample: in the data set"),
+    ), ("name",)),
+    "stack": Op("sample", "Fields of equal length side by side, as one field: numbers to a vector, rows (n) to (n, k).", (
+        Arg("name", "text", None, (), 0, 0, False, (), "of the new field"),
+        Arg("fields", "texts", None, (), 0, 0, False, (), "its columns, which are gone behind it"),
+    ), ("name", "fields")),
+    "with_path": Op("sample", "Adds a field with the path of the sample's file, as bytes.", (
+        Arg("name", "text", "path", (), 0, 0, False, (), "of the new field"),
+        Arg("of", "word", "file", ("file", "name"), 0, 0, True, (), "file: a path that can be opened; name: relative to the folder, or as the table has it"),
     ), ("name",)),
     "map": Op("sample", "Fields that a function of the program makes of the sample: name:type or name:type[sizes].", (
         Arg("fields", "texts", None, (), 0, 0, False, (), "what it makes, such as score:f32 image:u8[*,*,3], where * is a size that differs; * alone: what one call shows. A field that is there already is replaced"),
@@ -667,6 +687,7 @@ OPS: dict[str, Op] = {
         Arg("min_area", "number", "0", (), 0, 1000000000000000000, True, (), "in pixels of the result; what is smaller is lost"),
         Arg("min_visible", "number", "0", (), 0, 1, True, (), "share of a box; if less of it is left, it is lost"),
         Arg("labels", "text", "", (), 0, 0, True, (), "fields with values for each of them, which go with those that are taken out"),
+        Arg("of", "text", "", (), 0, 0, True, (), "four fields that the boxes are made of, in the order of format: xmin,ymin,xmax,ymax"),
     ), ("field",)),
     "keypoints": Op("sample", "From here on these places move with a picture.", (
         Arg("field", "field", None, (), 0, 0, False, (), "two or three numbers a place"),
@@ -938,6 +959,30 @@ class Operations:
 
         name: of the new field, i64
         of: position: in the finished order, from 0; sample: in the data set (position, sample)
+        """
+
+    @_operation
+    def stack(
+        self, name, *fields,
+    ):
+        """Fields of equal length side by side, as one field: numbers to a vector, rows (n) to (n, k).
+
+            ds.stack("x", "age", "income")
+
+        name: of the new field
+        fields: its columns, which are gone behind it
+        """
+
+    @_operation
+    def with_path(
+        self, name="path", *, of="file",
+    ):
+        """Adds a field with the path of the sample's file, as bytes.
+
+            ds.with_path()
+
+        name: of the new field
+        of: file: a path that can be opened; name: relative to the folder, or as the table has it (file, name)
         """
 
     @_operation
@@ -2056,7 +2101,7 @@ class Operations:
 
     @_operation
     def boxes(
-        self, field, *, format="xyxy", normalized=False, image="image", min_area=0, min_visible=0, labels=None,
+        self, field, *, format="xyxy", normalized=False, image="image", min_area=0, min_visible=0, labels=None, of=None,
     ):
         """From here on these boxes move with a picture; those that leave it are taken out, or become zeros.
 
@@ -2070,6 +2115,7 @@ class Operations:
         min_area: in pixels of the result; what is smaller is lost
         min_visible: share of a box; if less of it is left, it is lost
         labels: fields with values for each of them, which go with those that are taken out
+        of: four fields that the boxes are made of, in the order of format: xmin,ymin,xmax,ymax
         """
 
     @_operation

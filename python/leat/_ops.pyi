@@ -91,6 +91,12 @@ class Operations:
     def enumerate(
         self, name: Text | None = None, *, of: Literal["position", "sample"] | None = None,
     ) -> Self: ...
+    def stack(
+        self, name: Text, *fields: Text,
+    ) -> Self: ...
+    def with_path(
+        self, name: Text | None = None, *, of: Literal["file", "name"] | None = None,
+    ) -> Self: ...
     def label_map(
         self, map: Text | None = None, *, file: Text | None = None, default: Text | None = None,
         field: str | Sequence[str] | None = None,
@@ -505,7 +511,7 @@ class Operations:
     def boxes(
         self, field: str | Sequence[str], *, format: Literal["xyxy", "xywh", "yxyx", "cxcywh"] | None = None,
         normalized: bool | None = None, image: str | Sequence[str] | None = None, min_area: float | None = None,
-        min_visible: float | None = None, labels: Text | None = None,
+        min_visible: float | None = None, labels: Text | None = None, of: Text | None = None,
     ) -> Self: ...
     def keypoints(
         self, field: str | Sequence[str], *, format: Literal["xy", "yx", "xyv"] | None = None,

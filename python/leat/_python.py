@@ -6,10 +6,12 @@ lock, and takes the arrays from memory that both see. A process that dies is rep
 """
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 from ._dataset import Dataset, Origin
@@ -18,11 +20,16 @@ from ._layout import layout_number
 from ._processes import TRIES, Pool, Process, pickled
 
 
+def item_bytes(dtype: str) -> int:
+    return {"8": 1, "16": 2, "32": 4, "64": 8}.get(dtype.lstrip("uifb"), 1)
+
+
 class PythonSource(Pool):
     """The processes of one dataset, and what its items look like."""
 
-    def __init__(self, dataset: Any, workers: int, batches: bool, layout: int = 0) -> None:
+    def __init__(self, dataset: Any, workers: int, batches: bool, layout: int, ragged: Mapping[str, int]) -> None:
         self.dataset, self.workers, self.batches, self.layout_given = dataset, workers, batches, layout
+        self.ragged, self.max_bytes = dict(ragged), 0
         self.n = len(dataset)
         self.fields: list[tuple[Any, ...]] = []
         self.found_layout: Any = None
@@ -35,6 +42,11 @@ class PythonSource(Pool):
         reader = Reader(self)
         looked = [reader.ask(("look", i))[1] for i in sorted({0, self.n // 2, self.n - 1})]
         self.found_layout = looked[0][1]
+        for name in self.ragged:  # what is empty does not tell its type
+            types = [dtype for _, _, parts in looked for part, dtype, shape in parts if part == name and 0 not in shape]
+            for _, _, parts in looked:
+                parts[:] = [(part, types[0] if types and part == name and 0 in shape else dtype, shape)
+                            for part, dtype, shape in parts]
         rows = 0
         fields: list[tuple[Any, ...]] = []
         for k, (name, dtype, shape) in enumerate(looked[0][2]):
@@ -48,6 +60,9 @@ class PythonSource(Pool):
                 continue
             if len({len(other) for other in shapes}) > 1:
                 raise ArgumentError(f"from_python(): {name} has {sorted({len(other) for other in shapes})} axes")
+            if name in self.ragged:
+                fields.append(self._ragged_field(name, dtype, shapes))
+                continue
             if self.batches:
                 if not shape:
                     raise ArgumentError(f"from_python(): {name} of a batch is one number; is items='sample' meant?")
@@ -56,10 +71,24 @@ class PythonSource(Pool):
             fields.append((name, dtype, tuple(
                 size if self.batches or len({other[axis] for other in shapes}) == 1 else -1
                 for axis, size in enumerate(shape)), False, 1 if self.layout_given and len(shape) == 3 else 0))
+        unknown = self.ragged.keys() - {name for name, *_ in fields}
+        if unknown:
+            raise ArgumentError(f"from_python(): ragged: items have no part {', '.join(sorted(unknown))}")
         if self.batches:
             fields = [(name, dtype, (rows, *shape[1:]), *rest) for name, dtype, shape, *rest in fields]
             fields.append(("_n", "i64", (), False))
         self.fields, self.rows = fields, rows
+
+    def _ragged_field(self, name: str, dtype: str, shapes: list[tuple[int, ...]]
+                      ) -> tuple[Any, ...]:
+        """Boxes (n, 4) or tokens (n), of which an item has so many at the most."""
+        entries = {shape[1:] for shape in shapes if 0 not in shape} or {shapes[0][1:]}
+        if len(entries) > 1 or not 1 <= len(shapes[0]) <= 2 or 0 in next(iter(entries)):
+            raise ArgumentError(f"from_python(): ragged: {name} must be (n) or (n, k) with one k, not "
+                                f"{', '.join(map(str, sorted(set(shapes))))}")
+        entry = next(iter(entries))
+        self.max_bytes = max(self.max_bytes, self.ragged[name] * item_bytes(dtype) * math.prod(entry))
+        return name, dtype, (-1, *entry), True
 
     def open(self) -> tuple[int, list[tuple[Any, ...]], int, int, Any]:
         """What a pipeline takes as its source."""
@@ -75,7 +104,7 @@ class PythonSource(Pool):
                 self.restart()
         kind = type(self.dataset)
         identity = zlib.crc32(f"{kind.__module__}.{kind.__qualname__}:{self.n}".encode())
-        return self.n, self.fields, 0, identity, Reader(self).read
+        return self.n, self.fields, self.max_bytes, identity, Reader(self).read
 
     def layout(self) -> Any:
         return self.found_layout
@@ -117,6 +146,14 @@ class Reader:
         """Item i, for the engine: where its arrays lie."""
         process, answer = self.ask(("item", i))
         places = answer[1]
+        for (_, size, shape), (name, dtype, declared, _) in zip(places, self.source.fields if self.source.ragged else ()):
+            if name not in self.source.ragged or size == 0:
+                continue
+            if len(shape) != len(declared) or shape[1:] != declared[1:] or size != math.prod(shape) * item_bytes(dtype):
+                raise ReadError(f"item {i}: {name} has the shape {shape} with {size} bytes; it was found to be {dtype} "
+                                f"with entries of the shape {declared[1:]}")
+            if shape[0] > self.source.ragged[name]:
+                raise ReadError(f"item {i}: {name} has {shape[0]} entries; ragged says at most {self.source.ragged[name]}")
         base = process.base(max(offset + size for offset, size, _ in places))
         return [(base + offset, size, shape) for offset, size, shape in places]
 
@@ -130,8 +167,8 @@ def _is_keras(dataset: Any) -> bool:
                kind.__module__.startswith(("keras", "tf_keras", "tensorflow")) for kind in type(dataset).__mro__)
 
 
-def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None, *,
-                layout: str | None = None) -> Dataset:
+def from_python(dataset: Any, workers: int | str = "auto", items: str | None = None, *, layout: str | None = None,
+                ragged: Mapping[str, int] | None = None) -> Dataset:
     """A dataset that exists already: a Keras PyDataset, a torch dataset, anything with __len__ and __getitem__.
 
         leat.from_python(my_torch_dataset, workers=4).shuffle(seed=1).batch(64)
@@ -141,7 +178,8 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
     "__main__"` is needed; the object is pickled (by cloudpickle if that is installed). Items are an array, (x, y),
     (x, y, weight) or a dict of arrays, numbers and strings. items: "sample" (the default) or "batch" (that of Keras's
     PyDataset and Sequence). layout="nchw": arrays of three axes are pictures (channels, height, width), as torch datasets
-    have them.
+    have them. ragged={"boxes": 100}: boxes (n, 4) or tokens (n), of which an item has 100 at the most, for batch() and
+    padded_batch().
     """
     for name in ("__len__", "__getitem__"):
         if not hasattr(dataset, name):
@@ -158,6 +196,10 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
     number = layout_number(layout, "from_python()")
     if number and items == "batch":
         raise ArgumentError("from_python(items='batch'): batches are handed over as they are; leave layout out")
-    source = PythonSource(dataset, workers, items == "batch", number)
+    ragged = ragged or {}
+    if not all(isinstance(most, int) and most > 0 for most in ragged.values()) or (ragged and items == "batch"):
+        raise ValueError("from_python(): ragged is a dict of names and the most entries that a sample has, such as "
+                         f"{{'boxes': 100}}, for items that are samples; not {ragged!r}")
+    source = PythonSource(dataset, workers, items == "batch", number, ragged)
     return Dataset(("source",), Origin(source=source.open, items_are_batches=source.batches, threads=workers,
                                        layout=source.layout))

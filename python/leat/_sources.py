@@ -11,6 +11,7 @@ from ._advice import advised, refuse_file_list
 from ._arrays import from_user
 from ._bind import _dtype_text, bind, name_elsewhere, near, quote, split_text
 from ._dataset import Dataset, Origin
+from ._files import name_list
 from ._layout import layout_number, with_layout
 from ._ops import OPS
 
@@ -57,32 +58,21 @@ def from_text(text: str) -> Dataset:
 
 @advised
 def from_directory(path: Path, *, labels: str | None = None, follow_links: bool | None = None,
-                   decode: bool = True) -> Dataset:
+                   class_names: Sequence[str] | None = None, with_path: bool = False, decode: bool = True) -> Dataset:
     """Pictures in a directory tree; the label is the number of the top-level sub-directory in sorted order.
 
         leat.from_directory("photos/train").shuffle().resize(224, 224).batch(64)
 
-    labels: "auto", "dir" or "none". Pictures are decoded (RGB, 8 bits) in front of the first operation that needs
+    labels: "auto", "dir" or "none". class_names: these sub-directories, in the order of their labels, as in Keras's
+    image_dataset_from_directory; each must be there. with_path adds the path of the file to every sample, see
+    Dataset.with_path. Pictures are decoded (RGB, 8 bits) in front of the first operation that needs
     pixels, or where decode() stands; decode=False leaves the bytes of the files.
     """
     _paths(path, "from_directory()")
-    operation = bind("folder", (path,), {"labels": labels, "follow_links": follow_links})
-    return Dataset((operation,), Origin(decode=decode, path=os.fspath(path)))
-
-
-@advised
-def from_csv(file: Path, *, path: str | int | None = None, label: str | int | Sequence[str] | None = None,
-             weight: str | int | None = None, root: Path | None = None, header: bool | None = None,
-             separator: str | None = None, check: bool | None = None, decode: bool = True) -> Dataset:
-    """Pictures that a CSV table names, one row a sample, with columns of labels and weights.
-
-        leat.from_csv("train.csv", path="file", label="breed").resize(224, 224).batch(64)
-    """
-    if label is not None and not isinstance(label, (str, int)):
-        label = ",".join(label)
-    operation = bind("list", (file,), {"path": path, "label": label, "weight": weight, "root": root, "header": header,
-                                       "separator": separator, "check": check})
-    return Dataset((operation,), Origin(decode=decode, path=os.fspath(file)))
+    operation = bind("folder", (path,), {"labels": labels, "follow_links": follow_links,
+                                         "classes": name_list(class_names, "from_directory()")})
+    dataset = Dataset((operation,), Origin(decode=decode, path=os.fspath(path)))
+    return dataset.with_path() if with_path else dataset
 
 
 @advised

@@ -5,6 +5,7 @@ file when they are large. The file has no name and goes with the process."""
 from __future__ import annotations
 
 import array
+import math
 import mmap
 import os
 import tempfile
@@ -27,6 +28,20 @@ class Column:
         self.memory = bytearray()
         self.file: Any = None
         self.offsets = array.array("q", [0])
+        self.ragged = False  # the first axis differs from sample to sample
+
+    def fits(self, dtype: str, shape: tuple[int, ...] | None) -> bool:
+        """Whether a value of this type and shape belongs here; boxes (n, 4) and tokens (n) may differ in number."""
+        if (dtype, shape) == (self.dtype, self.shape):
+            return True
+        if not shape or not self.shape or len(shape) > 2:
+            return False
+        if self.offsets[-1] == 0 and 0 in self.shape:  # all were empty so far, and tell neither type nor shape
+            self.dtype, self.shape = dtype, shape
+        elif 0 not in shape and (dtype, shape[1:]) != (self.dtype, self.shape[1:]):
+            return False
+        self.ragged = True
+        return True
 
     def add(self, data: bytes | memoryview) -> None:
         self.memory += data
@@ -49,6 +64,12 @@ class Column:
         view: Any = memoryview(memory)
         letter = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q",
                   "f16": "H", "bf16": "H", "f32": "f", "f64": "d", "bool": "?"}[self.dtype]
+        if self.ragged:
+            entry = view.cast("B").cast(letter).itemsize * math.prod(self.shape[1:])
+            if len(view) == 0:
+                view = memoryview(bytearray(entry))
+            offsets = array.array("q", [at // entry for at in self.offsets])
+            return self.name, self.dtype, view.cast("B").cast(letter, (len(view) // entry, *self.shape[1:])), offsets
         if 0 in self.shape:
             raise ArgumentError(f"from_generator(): {self.name} has the shape {self.shape}: no values")
         return self.name, self.dtype, view.cast("B").cast(letter, (n, *self.shape))
@@ -65,7 +86,11 @@ def _one(name: str, value: Any) -> tuple[str, tuple[int, ...] | None, Any]:
     if getattr(value, "ndim", None) == 0:
         _, dtype, memory = from_user(name, value.reshape(1))[:3]
         return dtype, (), memory.tobytes()
-    _, dtype, memory = from_user(name, value)[:3]
+    entry = from_user(name, value)
+    if len(entry) > 3:
+        raise ArgumentError(f"from_generator(): {name} of one sample is a list of texts or of lists of different lengths; "
+                            "give one text or one array")
+    _, dtype, memory = entry
     view = memoryview(memory)
     return dtype, tuple(view.shape or ()), view.tobytes()
 
@@ -115,9 +140,10 @@ class Spool:
             for name, value in fields.items():
                 column = columns[name]
                 dtype, shape, data = _one(name, value)
-                if (dtype, shape) != (column.dtype, column.shape):
+                if not column.fits(dtype, shape):
                     raise ArgumentError(f"from_generator(): {name} of sample {n} is {dtype} {shape}, of those before "
-                                        f"{column.dtype} {column.shape}; give all samples one shape and type")
+                                        f"{column.dtype} {column.shape}; give all samples one type and one shape, but for the "
+                                        "first of one or two axes")
                 column.add(data)
                 used += len(data)
             n += 1

@@ -74,7 +74,8 @@ class _Specs:
             return tf.TensorSpec(spec.shape, spec.dtype)
         self.any_ragged = True
         n = spec.shape[0]
-        return tf.TensorSpec((None,), spec.dtype), tf.TensorSpec((None if n is None else n + 1,), "int64")
+        return (tf.TensorSpec((None, *spec.shape[2:]), spec.dtype),
+                tf.TensorSpec((None if n is None else n + 1,), "int64"))
 
     def join(self, *element: Any) -> Any:
         """The element with its ragged fields put together; tf.data gives the parts of a tuple one by one."""

@@ -5,6 +5,7 @@
 
 #define FAMILIES(FAMILY)         \
     FAMILY(sources)              \
+    FAMILY(tables)               \
     FAMILY(combine)              \
     FAMILY(order)                \
     FAMILY(filter)               \

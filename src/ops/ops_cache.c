@@ -77,7 +77,7 @@ static int plan_cache(leat__planner *planner, const leat__use *use, leat_error *
         leat__bundle_field *field = &caching->field[caching->n_fields];
         leat__plan_close_pass(planner, i); /* it must lie in memory here */
         *field = (leat__bundle_field){.dtype = info->dtype, .ndim = info->ndim};
-        for (int k = 0; k < info->ndim; k++) field->shape[k] = info->ragged ? -1 : info->shape[k];
+        for (int k = 0; k < info->ndim; k++) field->shape[k] = info->ragged && k == 0 ? -1 : info->shape[k];
         caching->value[caching->n_fields] = i;
         snprintf(caching->name[caching->n_fields], sizeof caching->name[0], "%s", info->name);
         caching->n_fields++;

@@ -72,7 +72,7 @@ static int find_values(leat__planner *planner, const leat__use *use, int each, l
                                leat_dtype_name(info->dtype));
     const int64_t last = info->ndim ? info->shape[info->ndim - 1] : 1, count = count_of(info);
     const bool fits = info->ndim > 1 ? last < 0 || last == each : count < 0 || count % each == 0;
-    if (!info->ragged && (!fits || info->ndim == 0))
+    if (!fits || info->ndim == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
                                "field %s must have %d numbers for each, as (..., %d) or one after the other",
                                info->name, each, each);
@@ -118,11 +118,31 @@ static int find_labels(leat__planner *planner, const leat__use *use, leat__coord
     return 0;
 }
 
+/* Boxes in four fields become one field first. */
+static int join_sides(leat__planner *planner, const leat__use *use, const char *sides, leat_error *err) {
+    char name[4][sizeof planner->field[0].info.name];
+    const char *field[4];
+    int n = 0, at;
+    for (; *sides && n < 4; n++) {
+        const size_t len = strcspn(sides, ",");
+        snprintf(name[n], sizeof name[n], "%.*s", (int)LEAT_MIN(len, sizeof name[n] - 1), sides);
+        field[n] = name[n];
+        sides += len + (sides[len] == ',');
+    }
+    if (n != 4 || *sides)
+        return leat__plan_fail(
+            use, err, LEAT_ERR_ARGUMENT,
+            "of must name four fields in the order of format, such as of=xmin,ymin,xmax,ymax");
+    return leat__plan_stack(planner, use, leat__use_arg(use, "field")->text, field, 4, &at, err);
+}
+
 static int plan_boxes(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__coords_field f = {.plan = {.format = (leat__coords_format)leat__use_arg(use, "format")->i,
                                      .normalized = leat__use_arg(use, "normalized")->i != 0,
                                      .min_area = leat__use_arg(use, "min_area")->x,
                                      .min_visible = leat__use_arg(use, "min_visible")->x}};
+    const char *sides = leat__use_arg(use, "of")->text;
+    if (*sides) LEAT_TRY(join_sides(planner, use, sides, err));
     LEAT_TRY(find_values(planner, use, 4, &f, err));
     LEAT_TRY(find_labels(planner, use, &f, err));
     return leat__coords_begin(planner, use, &f, err);
@@ -211,7 +231,13 @@ const leat__op leat__ops_coordinates[] = {
               .max = 1,
               .named = true,
               .help = "share of a box; if less of it is left, it is lost"},
-             LABELS_ARG}},
+             LABELS_ARG,
+             {.name = "of",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "",
+              .named = true,
+              .help =
+                  "four fields that the boxes are made of, in the order of format: xmin,ymin,xmax,ymax"}}},
     {.name = "keypoints",
      .kind = LEAT_OP_SAMPLE,
      .help = "From here on these places move with a picture.",

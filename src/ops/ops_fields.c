@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which fields a sample has, and their shapes. */
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/dtype.h"
@@ -257,6 +258,97 @@ static int plan_enumerate(leat__planner *planner, const leat__use *use, leat_err
     return 0;
 }
 
+/* A column of a stack: numbers like those of the first. */
+static int check_column(const leat__planner *planner, const leat__use *use, int at, int first,
+                        leat_error *err) {
+    const leat_field *info = &planner->field[at].info, *like = &planner->field[first].info;
+    if (info->dtype == LEAT_DTYPE_BYTES || info->ndim > 1)
+        return leat__plan_fail(use, err, LEAT_ERR_TYPE, "field %s is no number and no row of numbers",
+                               info->name);
+    if (info->dtype != like->dtype || info->ndim != like->ndim || info->ragged != like->ragged ||
+        (info->ndim && info->shape[0] != like->shape[0]))
+        return leat__plan_fail(use, err, LEAT_ERR_SHAPE,
+                               "fields %s and %s differ in type or shape: cast one of them", like->name,
+                               info->name);
+    return 0;
+}
+
+int leat__plan_stack(leat__planner *planner, const leat__use *use, const char *name,
+                     const char *const *fields, int n, int *out, leat_error *err) {
+    int column[LEAT_VALUES_MAX] = {0}, at;
+    if (n < 1 || n > LEAT_VALUES_MAX)
+        return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "1 to %d fields, not %d", LEAT_VALUES_MAX, n);
+    for (int i = 0; i < n; i++) {
+        column[i] = leat__plan_live(planner, fields[i]);
+        if (column[i] < 0) {
+            const char *near = leat__nearest(fields[i], leat__plan_live_name, planner);
+            return leat__plan_fail(use, err, LEAT_ERR_NOT_FOUND, "there is no field '%s' here%s%s%s",
+                                   fields[i], near ? "; did you mean '" : "", near ? near : "",
+                                   near ? "'?" : "");
+        }
+        LEAT_TRY(check_column(planner, use, column[i], column[0], err));
+        LEAT_TRY(leat__coords_settle(planner, use, column[i], err));
+    }
+    const leat__plan_field like = planner->field[column[0]];
+    for (int i = 0; i < n; i++) planner->live[column[i]] = false;
+    if (leat__plan_live(planner, name) >= 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", name);
+    LEAT_TRY(leat__plan_field_add(planner, use, name, &at, err));
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_STACK, LEAT_STAGE_TRANSFORM, at, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    step->as.stack.n = n;
+    memcpy(step->as.stack.value, column, (size_t)n * sizeof *column);
+    leat__plan_field *field = &planner->field[at];
+    field->info.dtype = like.info.dtype;
+    field->info.ragged = like.info.ragged;
+    field->info.ndim = like.info.ndim + 1;
+    field->info.shape[0] = like.info.shape[0];
+    field->info.shape[like.info.ndim] = n;
+    field->count_max = like.count_max * (size_t)n;
+    *out = at;
+    return 0;
+}
+
+static int plan_stack(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__arg_value *fields = leat__use_arg(use, "fields");
+    int at;
+    return leat__plan_stack(planner, use, leat__use_arg(use, "name")->text, fields->texts, fields->n, &at,
+                            err);
+}
+
+/* The longest path is found here, because the memory of batches is fixed before the first one is made. */
+static int plan_with_path(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__source *source = planner->plan->source;
+    const char *name = leat__use_arg(use, "name")->text;
+    const bool given = leat__use_arg(use, "of")->i != 0;
+    leat__source_path_fn *const path = given ? source->class->path : source->class->opens;
+    char text[PATH_MAX];
+    size_t longest = 1;
+    int at;
+    if (planner->inside || planner->plan->stream)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               planner->inside ? "write it behind, when samples are together"
+                                               : "records of a stream have no files of their own");
+    if (!path)
+        return leat__plan_fail(use, err, LEAT_ERR_UNSUPPORTED, "samples of %s have no files of their own",
+                               source->class->name);
+    if (leat__plan_live(planner, name) >= 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", name);
+    for (uint64_t i = 0; i < source->n_samples; i++)
+        if (path(source, i, text, sizeof text)) longest = LEAT_MAX(longest, strlen(text));
+    LEAT_TRY(leat__plan_field_add(planner, use, name, &at, err));
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_PATH, LEAT_STAGE_TRANSFORM, at, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    step->as.path = path;
+    leat__plan_field *field = &planner->field[at];
+    field->info.dtype = LEAT_DTYPE_BYTES;
+    field->info.ragged = 1;
+    field->info.ndim = 1;
+    field->info.shape[0] = -1;
+    field->count_max = longest;
+    return 0;
+}
+
 /* ------------------------------------------------------------------------------------------ the table */
 
 const leat__op leat__ops_fields[] = {
@@ -305,5 +397,26 @@ const leat__op leat__ops_fields[] = {
               .words = "position|sample",
               .named = true,
               .help = "position: in the finished order, from 0; sample: in the data set"}}},
+    {.name = "stack",
+     .kind = LEAT_OP_SAMPLE,
+     .help = "Fields of equal length side by side, as one field: numbers to a vector, rows (n) to (n, k).",
+     .like = "tf.stack, keras.ops.stack",
+     .flags = LEAT_OP_READS,
+     .plan = plan_stack,
+     .arg = {{.name = "name", .kind = LEAT_ARG_TEXT, .help = "of the new field"},
+             {.name = "fields", .kind = LEAT_ARG_TEXTS, .help = "its columns, which are gone behind it"}}},
+    {.name = "with_path",
+     .kind = LEAT_OP_SAMPLE,
+     .help = "Adds a field with the path of the sample's file, as bytes.",
+     .like = "tf.data.Dataset.list_files",
+     .plan = plan_with_path,
+     .arg = {{.name = "name", .kind = LEAT_ARG_TEXT, .fallback = "path", .help = "of the new field"},
+             {.name = "of",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "file",
+              .words = "file|name",
+              .named = true,
+              .help =
+                  "file: a path that can be opened; name: relative to the folder, or as the table has it"}}},
     {0},
 };

@@ -77,6 +77,11 @@
         .name = "seed", .kind = LEAT_ARG_INT, .fallback = "", .named = true, \
         .help = "its own seed; without it the pipeline's"                    \
     }
+#define LEAT_ARG_CLASSES(help_)                                                  \
+    {                                                                            \
+        .name = "classes", .kind = LEAT_ARG_TEXT, .fallback = "", .named = true, \
+        .help = help_ ": cat,dog, or ';cat;dog' where names hold commas"         \
+    }
 #define LEAT_ARG_CHANCE(fallback_) \
     { .name = "p", .kind = LEAT_ARG_NUMBER, .fallback = fallback_, .max = 1, .help = "how likely" }
 #define LEAT_ARG_P(fallback_)                                                                 \
@@ -117,6 +122,12 @@
 /* The last arguments of a layer of ops_warp.c: what leat__warp_add reads. */
 #define LEAT_ARGS_WARP \
     LEAT_ARG_FILL("reflect"), LEAT_ARG_INTERPOLATION, LEAT_ARG_FILL_VALUE("value"), LEAT_ARG_FIELD_NAMED
+
+/* ------------------------------------------------------------------------------------------- new fields */
+
+/* ops_fields.c: fields of equal length side by side, as the new field `name`; they themselves are gone. *out is its number. */
+int leat__plan_stack(leat__planner *planner, const leat__use *use, const char *name,
+                     const char *const *fields, int n, int *out, leat_error *err);
 
 /* --------------------------------------------------------------------------------- reading and drawing */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where samples come from. Combined sources are in ops_combine.c. */
+/* Where samples come from. Combined sources are in ops_combine.c, tables in ops_tables.c. */
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 
@@ -9,6 +9,7 @@ static int plan_folder(leat__planner *planner, const leat__use *use, leat_error 
         .path = leat__use_arg(use, "path")->text,
         .labels = (int)leat__use_arg(use, "labels")->i,
         .follow_links = leat__use_arg(use, "follow_links")->i != 0,
+        .classes = leat__use_arg(use, "classes")->text,
     };
     return leat__plan_source_take(planner,
                                   leat__folder_open(&planner->plan->source, &options, &planner->open, err));
@@ -77,33 +78,6 @@ static int plan_synth(leat__planner *planner, const leat__use *use, leat_error *
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "a picture of %dx%dx%d has more than %zu bytes",
                                options.height, options.width, options.channels, LEAT_RECORD_BYTES_MAX);
     return leat__plan_source_take(planner, leat__synth_open(&planner->plan->source, &options, err));
-}
-
-static int read_separator(const leat__use *use, char *out, leat_error *err) {
-    const char *text = leat__use_arg(use, "separator")->text;
-    *out = strcmp(text, "tab") == 0 ? '\t' : text[0];
-    if (*out && strchr("\"\r\n", *out) == NULL && (*out == '\t' || text[1] == 0)) return 0;
-    return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                           "separator must be one character other than a quote, or the word tab, not '%s'",
-                           text);
-}
-
-static int plan_list(leat__planner *planner, const leat__use *use, leat_error *err) {
-    LEAT_TRY(leat__plan_source_begin(planner, use, err));
-    leat__list_options options = {
-        .path = leat__use_arg(use, "file")->text,
-        .column = leat__use_arg(use, "path")->text,
-        .label = leat__use_arg(use, "label")->text,
-        .weight = leat__use_arg(use, "weight")->text,
-        .root = leat__use_arg(use, "root")->text,
-        .header = (int)leat__use_arg(use, "header")->i,
-        .check = leat__use_arg(use, "check")->i != 0,
-        .max_bytes = (size_t)leat__use_arg(use, "max_bytes")->i,
-        .nearest = leat__nearest,
-    };
-    LEAT_TRY(read_separator(use, &options.separator, err));
-    return leat__plan_source_take(planner,
-                                  leat__list_open(&planner->plan->source, &options, &planner->open, err));
 }
 
 static int plan_cifar(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -177,7 +151,8 @@ const leat__op leat__ops_sources[] = {
               .kind = LEAT_ARG_BOOL,
               .fallback = "false",
               .named = true,
-              .help = "enter directories that are symbolic links"}}},
+              .help = "enter directories that are symbolic links"},
+             LEAT_ARG_CLASSES("sub-directories to take, in the order of their labels")}},
     {.name = "tfrecord",
      .kind = LEAT_OP_SOURCE,
      .help =
@@ -243,60 +218,6 @@ const leat__op leat__ops_sources[] = {
            .named = true,
            .help = "number of labels"},
           LEAT_ARG_SEED}},
-    {.name = "list",
-     .kind = LEAT_OP_SOURCE,
-     .help = "Files that a CSV table names, one row a sample, with columns of labels and weights.",
-     .like = "keras ImageDataGenerator.flow_from_dataframe, tf.data.experimental.make_csv_dataset, "
-             "tf.data.experimental.CsvDataset",
-     .plan = plan_list,
-     .arg =
-         {{.name = "file", .kind = LEAT_ARG_TEXT, .help = "the table"},
-          {.name = "path",
-           .kind = LEAT_ARG_TEXT,
-           .fallback = "",
-           .named = true,
-           .help = "column of the paths, by name or number from 0; else path, file, filename, image or the "
-                   "first"},
-          {.name = "label",
-           .kind = LEAT_ARG_TEXT,
-           .fallback = "",
-           .named = true,
-           .help = "columns of labels, separated by commas, or none; else label or class, without a header "
-                   "the second"},
-          {.name = "weight",
-           .kind = LEAT_ARG_TEXT,
-           .fallback = "",
-           .named = true,
-           .help = "column of weights, numbers"},
-          {.name = "root",
-           .kind = LEAT_ARG_TEXT,
-           .fallback = "",
-           .named = true,
-           .help = "where relative paths begin; else the folder of the table"},
-          {.name = "header",
-           .kind = LEAT_ARG_WORD,
-           .fallback = "auto",
-           .words = "auto|true|false",
-           .named = true,
-           .help =
-               "whether the first row holds names; auto: if columns are named, or its path is no file name"},
-          {.name = "separator",
-           .kind = LEAT_ARG_TEXT,
-           .fallback = ",",
-           .named = true,
-           .help = "of cells: one character, or tab"},
-          {.name = "check",
-           .kind = LEAT_ARG_BOOL,
-           .fallback = "false",
-           .named = true,
-           .help = "look for every file when the pipeline is opened"},
-          {.name = "max_bytes",
-           .kind = LEAT_ARG_INT,
-           .fallback = "0",
-           .max = 256 << 20,
-           .named = true,
-           .help =
-               "bytes of the largest file, when undecoded bytes go into the batch; check=true finds out"}}},
     {.name = "cifar",
      .kind = LEAT_OP_SOURCE,
      .help = "Binary files of CIFAR-10 or CIFAR-100: pictures of 32x32x3 bytes with one or two labels.",

@@ -131,7 +131,8 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
             out->stored = step->kind == LEAT_STEP_PASS || step->kind == LEAT_STEP_CONVERT ||
                           step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT ||
                           step->kind == LEAT_STEP_ENUMERATE || step->kind == LEAT_STEP_RELABEL ||
-                          step->kind == LEAT_STEP_DRAW;
+                          step->kind == LEAT_STEP_DRAW || step->kind == LEAT_STEP_PATH ||
+                          step->kind == LEAT_STEP_STACK;
             if (out->stored) step->output = i;
             break;
         }
@@ -164,7 +165,9 @@ static int lay_out_slot(leat__planner *planner, leat_error *err) {
         if (out->unsized) {
             count = out->stride / out->item; /* leat__unsized_fit has found it */
         } else if (out->field.ragged) {
-            count = planner->field[out->value].count_max;
+            const size_t inner = leat__ragged_inner(&out->field);
+            out->item *= inner;
+            count = planner->field[out->value].count_max / LEAT_MAX(inner, (size_t)1);
             if (count == 0)
                 return leat__fail(
                     err, LEAT_ERR_SHAPE,

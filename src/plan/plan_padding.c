@@ -144,8 +144,9 @@ static int resolve_output(leat__planner *planner, const leat__use *use, leat__ou
                                    field->name, known, i, fixed[i]);
         if (fixed[i] < 0) fixed[i] = known;
         if (fixed[i] >= 0) most[i] = fixed[i];
-        if (most[i] < 0 && field->ndim == 1 && count_max > 0 && count_max <= INT32_MAX)
-            most[i] = (int64_t)count_max;
+        if (most[i] < 0 && i == 0 && (field->ragged || field->ndim == 1) && count_max > 0 &&
+            count_max <= INT32_MAX)
+            most[i] = (int64_t)(count_max / leat__ragged_inner(field));
         if (most[i] < 0)
             return leat__plan_fail(
                 use, err, LEAT_ERR_SHAPE,

@@ -17,7 +17,9 @@ int leat__plan_source_take(leat__planner *planner, int rc) {
     for (int i = 0; i < source->n_fields; i++) {
         planner->field[i] = (leat__plan_field){.info = source->field[i], .pass = -1};
         const size_t item = leat_dtype_size(source->field[i].dtype);
-        if (source->field[i].ragged) planner->field[i].count_max = source->bytes_max / item;
+        if (source->field[i].ragged)
+            planner->field[i].count_max =
+                (source->field_max[i] ? source->field_max[i] : source->bytes_max) / item;
         planner->live[i] = true;
     }
     planner->n_fields = plan->n_values = source->n_fields;

@@ -28,7 +28,9 @@ static void print_shape(printer *p, const leat__output *out) {
     const leat_field *field = &out->field;
     print(p, "%s ", leat_dtype_name(field->dtype));
     if (field->ragged) {
-        print(p, "(any length)");
+        print(p, "(any length");
+        for (int i = 1; i < field->ndim; i++) print(p, ", %" PRId64, field->shape[i]);
+        print(p, ")");
         return;
     }
     print(p, "(");
@@ -312,6 +314,8 @@ static void print_steps(printer *p, const leat__plan *plan) {
             print(p, "%s\n",
                   step->as.enumerate.position ? "the place in the epoch" : "the number of the sample");
             break;
+        case LEAT_STEP_STACK: print(p, "%d fields side by side\n", step->as.stack.n); break;
+        case LEAT_STEP_PATH: print(p, "the path of the file\n"); break;
         case LEAT_STEP_RELABEL:
             if (step->as.relabel->from) print(p, "other numbers for labels\n");
             else print(p, "labels are those of %zu classes\n", step->as.relabel->n);

@@ -33,6 +33,8 @@ static uint32_t step_inputs(const leat__step *step) {
     if (step->kind == LEAT_STEP_MAP)
         for (int i = 0; i < step->as.map.plan->inputs.n; i++)
             values |= UINT32_C(1) << step->as.map.plan->inputs.value[i];
+    for (int i = 0; step->kind == LEAT_STEP_STACK && i < step->as.stack.n; i++)
+        values |= UINT32_C(1) << step->as.stack.value[i];
     return values;
 }
 

@@ -346,9 +346,13 @@ void leat__slot_finish(leat__slot *slot) {
             .name = out->field.name, .data = slot->memory + out->offset, .dtype = out->field.dtype};
         if (out->field.ragged) {
             pack_ragged(slot, k);
-            t->ndim = 1;
+            t->ndim = out->field.ndim;
             t->shape[0] = slot->offsets[k][slot->n];
             t->stride[0] = (int64_t)out->item;
+            for (int i = 1; i < t->ndim; i++) {
+                t->shape[i] = out->field.shape[i];
+                t->stride[i] = t->stride[i - 1] / LEAT_MAX(t->shape[i], (int64_t)1);
+            }
             t->offsets = slot->offsets[k];
             continue;
         }

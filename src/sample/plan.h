@@ -34,6 +34,8 @@ typedef enum leat__step_kind {
     LEAT_STEP_PICTURE,     /* a picture in memory to another one      */
     LEAT_STEP_ONE_HOT,     /* a label to a number for each class      */
     LEAT_STEP_ENUMERATE,   /* the place in the epoch, or the number   */
+    LEAT_STEP_STACK,       /* fields of equal length side by side     */
+    LEAT_STEP_PATH,        /* the path of the sample's file           */
     LEAT_STEP_RELABEL,     /* one whole number for another            */
     LEAT_STEP_MAP,         /* a function of the program               */
     LEAT_STEP_COORDINATES, /* boxes and keypoints move with a picture */
@@ -95,6 +97,11 @@ struct leat__step {
         struct {
             bool position; /* in the epoch; false: the sample's number */
         } enumerate;
+        leat__source_path_fn *path;
+        struct {
+            int n;
+            int value[LEAT_VALUES_MAX]; /* the columns of the result */
+        } stack;
         const struct leat__relabel *relabel; /* labels.h */
         struct {
             const struct leat__map_plan *plan; /* called.h */
@@ -118,7 +125,7 @@ typedef struct leat__output { /* a field of the batch                           
     int value;
     bool stored;   /* the last step writes it; else it is copied at the end */
     bool valid;    /* which places are real: written when the batch is finished */
-    size_t item;   /* bytes of one value                                    */
+    size_t item;   /* bytes of one value; of a ragged field, of one entry     */
     size_t stride; /* bytes from one sample to the next while filling        */
     size_t offset; /* of the field in a slot                                */
     /* Fields of differing sizes that are filled up; field.shape has -1 where a batch has the size of its largest. */
@@ -140,6 +147,13 @@ typedef struct leat__output { /* a field of the batch                           
         size_t stride;
     } bucket[LEAT_BUCKETS_MAX];
 } leat__output;
+
+/* Values of one entry along the first axis of a ragged field: 4 of boxes (n, 4), 1 of tokens (n). */
+static inline size_t leat__ragged_inner(const leat_field *field) {
+    size_t n = 1;
+    for (int i = 1; i < field->ndim; i++) n *= (size_t)field->shape[i];
+    return n;
+}
 
 /* Where a sample's values lie in the memory of a batch of this bucket. */
 static inline size_t leat__output_stride(const leat__output *out, int bucket) {

@@ -94,6 +94,8 @@ int leat__run_draw(leat__tools *tools, const leat__step *step, const leat__where
 /* In run_map.c: */
 int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* And in run_labels.c: */
+int leat__run_stack(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+int leat__run_path(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_enumerate(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 int leat__run_relabel(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* Compares what a step made with what the batch has room for. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slices along axis 0 of memory that the caller owns: tf.data's from_tensor_slices. Contiguous slices are handed on
- * as they are; others are gathered. A ragged array (offsets) gives strings of bytes or rows of differing length, which lie in a
- * row or, with ends, anywhere. */
+ * as they are; others are gathered. A ragged array (offsets) gives strings of bytes, or entries of differing number: tokens
+ * (n), boxes (n, 4). They lie in a row or, with ends, anywhere. */
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -36,11 +36,13 @@ static int read_slice(const leat__source *source, leat__reader *reader, uint64_t
             if (begin < 0 || count < 0)
                 return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRIu64,
                                   a->name, sample);
-            *v = (leat__value){.data = (const uint8_t *)a->data + (size_t)begin * item,
-                               .bytes = (size_t)count * item,
+            const size_t entry = self->slice_bytes[i];
+            *v = (leat__value){.data = (const uint8_t *)a->data + (size_t)begin * entry,
+                               .bytes = (size_t)count * entry,
                                .dtype = a->dtype,
-                               .ndim = 1,
+                               .ndim = a->ndim,
                                .shape = {count}};
+            for (int k = 1; k < a->ndim; k++) v->shape[k] = a->shape[k];
             continue;
         }
         *v = (leat__value){.bytes = self->slice_bytes[i], .dtype = a->dtype, .ndim = a->ndim - 1};
@@ -131,15 +133,22 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
         self->contiguous[i] &= a->stride[k] == step || a->shape[k] == 1;
     self->slice_bytes[i] = bytes;
     if (a->offsets) {
-        bytes = 0;
-        for (int64_t k = 0; k < n; k++) {
+        const size_t entry = bytes;
+        if (!self->contiguous[i] || a->stride[0] != (int64_t)entry || entry == 0)
+            return leat__fail(err, LEAT_ERR_SHAPE,
+                              "array %s: values with offsets must be contiguous, and there must be some",
+                              a->name);
+        for (int64_t k = bytes = 0; k < n; k++) {
             if (a->offsets[k] < 0 || end_of(a, k) < a->offsets[k])
                 return leat__fail(err, LEAT_ERR_ARGUMENT, "array %s: offsets go back at slice %" PRId64,
                                   a->name, k);
-            bytes = LEAT_MAX(bytes, (size_t)(end_of(a, k) - a->offsets[k]) * leat_dtype_size(a->dtype));
+            bytes = LEAT_MAX(bytes, (size_t)(end_of(a, k) - a->offsets[k]) * entry);
         }
-        const int64_t any = -1;
-        leat__source_field(&self->base, a->name, a->dtype, 1, &any)->ragged = 1;
+        bytes = LEAT_MAX(bytes, entry); /* room for one where all are empty */
+        self->base.field_max[i] = bytes;
+        int64_t shape[LEAT_NDIM_MAX] = {-1};
+        memcpy(shape + 1, a->shape + 1, (size_t)(a->ndim - 1) * sizeof *shape);
+        leat__source_field(&self->base, a->name, a->dtype, a->ndim, shape)->ragged = 1;
     } else {
         leat_field *field = leat__source_field(&self->base, a->name, a->dtype, a->ndim - 1, a->shape + 1);
         if (a->ndim == 4 && a->layout) field->layout = LEAT_LAYOUT_NHWC;

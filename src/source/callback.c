@@ -37,8 +37,10 @@ static int check_value(const callback *self, uint64_t sample, int i, const leat_
         return fail_value(self, sample, i, err, "has more bytes than its room: point to memory of your own");
     *value = (leat__value){.bytes = out->bytes, .dtype = field->dtype, .ndim = field->ndim};
     if (field->ragged) {
-        if (out->bytes % item) return fail_value(self, sample, i, err, "is no whole number of values");
-        value->shape[0] = (int64_t)(out->bytes / item);
+        size_t entry = item;
+        for (int k = 1; k < field->ndim; k++) entry *= (size_t)(value->shape[k] = field->shape[k]);
+        if (out->bytes % entry) return fail_value(self, sample, i, err, "is no whole number of values");
+        value->shape[0] = (int64_t)(out->bytes / entry);
         return 0;
     }
     size_t bytes = item;
@@ -161,9 +163,23 @@ static int add_field(callback *self, const leat_field *given, leat_error *err) {
     if (!ragged && (given->ndim < 0 || given->ndim > LEAT_NDIM_MAX - 1))
         return leat__fail(err, LEAT_ERR_SHAPE, "source: field %s has %d axes, there can be 0 to %d", name,
                           given->ndim, LEAT_NDIM_MAX - 1);
-    const int64_t any = -1;
-    leat_field *field =
-        leat__source_field(base, name, given->dtype, ragged ? 1 : given->ndim, ragged ? &any : given->shape);
+    /* Of a ragged field the number of entries differs, their shape does not. */
+    const bool entries =
+        ragged && given->dtype != LEAT_DTYPE_BYTES && given->ndim > 1 && given->ndim < LEAT_NDIM_MAX;
+    int64_t shape[LEAT_NDIM_MAX] = {-1};
+    size_t entry = 1;
+    for (int k = 1; entries && k < given->ndim; k++)
+        if ((shape[k] = given->shape[k]) < 1 || !leat__mul_size(entry, (size_t)shape[k], &entry) ||
+            entry > 65536)
+            return leat__fail(
+                err, LEAT_ERR_SHAPE,
+                "source: field %s: the entries of a ragged field have one shape, of up to 65536 values",
+                name);
+    leat_field *field = leat__source_field(base, name, given->dtype,
+                                           entries  ? given->ndim
+                                           : ragged ? 1
+                                                    : given->ndim,
+                                           ragged ? shape : given->shape);
     field->ragged = ragged;
     LEAT_TRY(leat__source_layout("source: field", name, given->layout, err));
     if (given->layout == LEAT_LAYOUT_NCHW)

@@ -263,6 +263,14 @@ static bool path(const leat__source *source, uint64_t sample, char *text, size_t
     return part->class->path && part->class->path(part, number_in(self, begin, sample), text, cap);
 }
 
+static bool opens(const leat__source *source, uint64_t sample, char *text, size_t cap) {
+    const combined *self = (const combined *)source;
+    int begin, end;
+    share(self, sample, &begin, &end);
+    const leat__source *part = self->part[begin].source;
+    return part->class->opens && part->class->opens(part, number_in(self, begin, sample), text, cap);
+}
+
 static uint64_t size(const leat__source *source, uint64_t sample) {
     const combined *self = (const combined *)source;
     uint64_t sum = 0;
@@ -355,6 +363,7 @@ static void sum_up(combined *self, const leat__combining *options) {
         base->paired_anew |= part->paired_anew || self->part[k].stride;
         base->no_read_ahead |= part->no_read_ahead;
         if (!part->class->path && (k == 0 || !self->zip)) self->class.path = NULL;
+        if (!part->class->opens && (k == 0 || !self->zip)) self->class.opens = NULL;
         if (!part->class->version) self->class.version = NULL;
         if (leat__source_size(part, 0) == 0) self->class.size = no_size;
         if (part->warning[0] && !base->warning[0])
@@ -365,7 +374,7 @@ static void sum_up(combined *self, const leat__combining *options) {
         base->n_samples = UINT64_MAX;
         base->paired_anew |= options->drawn;
         self->class.known = NULL;
-        self->class.path = NULL;
+        self->class.path = self->class.opens = NULL;
         self->class.size = no_size;
     } else {
         self->class.gather = NULL;
@@ -386,6 +395,7 @@ static const leat__source_class combined_class = {.read = read_combined,
                                                   .version = version,
                                                   .known = known,
                                                   .path = path,
+                                                  .opens = opens,
                                                   .size = size,
                                                   .part_reader = reader_at,
                                                   .parts = parts,

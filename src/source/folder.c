@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/thread.h"
 #include "format/kept/sidefile.h"
+#include "source/classes.h"
 #include "source/side.h"
 
 typedef struct folder {
@@ -148,7 +149,8 @@ static const leat__source_class folder_class = {.name = "folder",
                                                 .known = known,
                                                 .size = leat__folder_size,
                                                 .path = relative_path,
-                                                .file = full_path};
+                                                .file = full_path,
+                                                .opens = full_path};
 
 /* ---------------------------------------------------------------------------------------- side file
  * Payload: version, labels and links as asked for, time of the scan, then the three buffers with their lengths. */
@@ -316,6 +318,55 @@ static int name_classes(folder *self, leat_error *err) {
     return 0;
 }
 
+/* label[i] = the new label of class i, -1 if it is left out. Every given name must be that of a class. */
+static int match_classes(const folder *self, const leat__classes *given, int64_t *label, leat_error *err) {
+    const leat__source *base = &self->base;
+    uint32_t found = 0;
+    for (size_t i = 0; i < base->n_classes; i++)
+        found += (label[i] = leat__classes_find(given, base->class_name[i])) >= 0;
+    for (uint32_t i = 0; i < given->n && found < given->n; i++) {
+        const char *name = leat__classes_at(given, i);
+        bool there = false;
+        char shown[100], root[300];
+        for (size_t k = 0; k < base->n_classes; k++) there |= label[k] == (int64_t)i;
+        if (!there)
+            return leat__fail(
+                err, LEAT_ERR_NOT_FOUND,
+                "folder %s has no sub-directory '%s', which classes names: there are %zu, such as '%.80s'",
+                leat__printable(root, sizeof root, self->root, strlen(self->root)),
+                leat__printable(shown, sizeof shown, name, strlen(name)), base->n_classes,
+                base->n_classes ? base->class_name[0] : "");
+    }
+    return 0;
+}
+
+/* The given sub-directories alone, in the given order. */
+static int choose_classes(folder *self, const leat__folder_options *options, leat_error *err) {
+    leat__folder_index *index = &self->index;
+    leat__source *base = &self->base;
+    leat__classes given = {0};
+    if (!options->classes || !*options->classes) return 0;
+    if (!self->labelled)
+        return leat__fail(err, LEAT_ERR_ARGUMENT,
+                          "folder: classes are names of sub-directories, and there are none with images");
+    int64_t *label = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(base->n_classes, (size_t)1) * sizeof *label);
+    int rc = label ? leat__classes_order(&given, options->classes, err)
+                   : leat__fail_memory(err, base->n_classes * sizeof *label, "class names");
+    if (rc == 0) rc = match_classes(self, &given, label, err);
+    leat__folder_dir *dir = (leat__folder_dir *)index->dirs.data;
+    leat__folder_file *file = (leat__folder_file *)index->files.data;
+    size_t kept = 0;
+    for (size_t i = 0; i < index->dirs.size / sizeof *dir && rc == 0; i++)
+        if (dir[i].label >= 0) dir[i].label = label[dir[i].label];
+    for (size_t i = 0; i < index->files.size / sizeof *file && rc == 0; i++)
+        if (dir_of(index, &file[i])->label >= 0) file[kept++] = file[i];
+    if (rc == 0) index->files.size = kept * sizeof *file;
+    if (rc == 0) rc = leat__classes_give(&given, NULL, base, err);
+    leat__free(label);
+    leat__classes_free(&given);
+    return rc;
+}
+
 static void take_fingerprint(folder *self) {
     const leat__folder_index *index = &self->index;
     leat__source *base = &self->base;
@@ -349,6 +400,7 @@ int leat__folder_open(leat__source **out, const leat__folder_options *options, c
     }
     if (rc == 0) rc = choose_labels(self, options, err);
     if (rc == 0) rc = name_classes(self, err);
+    if (rc == 0) rc = choose_classes(self, options, err);
     if (rc < 0) {
         leat__source_free(&base);
         return rc;

@@ -73,6 +73,8 @@ typedef struct leat__source_class {
     bool (*path)(const leat__source *, uint64_t sample, char *text, size_t cap);
     /* The same from the root directory on, for lists of files. NULL: samples have no files of their own. */
     bool (*file)(const leat__source *, uint64_t sample, char *text, size_t cap);
+    /* A path that opens that file, as the program may want it in a batch; allocates nothing. NULL: there are no files. */
+    bool (*opens)(const leat__source *, uint64_t sample, char *text, size_t cap);
     /* Combined sources; NULL for plain ones. part_reader: the readers of its parts, NULL behind the last. parts: bit i is set
      * if plain source number i has a part in the sample. */
     leat__reader *(*part_reader)(const leat__reader *, int i);
@@ -98,8 +100,9 @@ struct leat__source {
     uint64_t n_samples; /* UINT64_MAX: a stream, not known                        */
     int n_fields;
     leat_field field[LEAT_FIELDS_MAX];
-    size_t bytes_max;     /* of the largest sample                                  */
-    uint64_t fingerprint; /* of relative names and sizes: the same data elsewhere is the same */
+    size_t bytes_max;                  /* of the largest sample                                  */
+    size_t field_max[LEAT_FIELDS_MAX]; /* bytes of the largest value of a ragged field; 0 = bytes_max tells */
+    uint64_t fingerprint;              /* of relative names and sizes: the same data elsewhere is the same */
     size_t n_classes;
     char **class_name;
     char *home;          /* a real path that side files can be named after; NULL: none     */
@@ -159,6 +162,8 @@ typedef struct leat__folder_options {
     const char *path;
     enum { LEAT_LABELS_AUTO, LEAT_LABELS_DIR, LEAT_LABELS_NONE } labels;
     bool follow_links;
+    const char
+        *classes; /* sub-directories in the order of their labels, see classes.h; NULL, "" = all, sorted */
 } leat__folder_options;
 int leat__folder_open(leat__source **out, const leat__folder_options *, const leat__open_options *,
                       leat_error *);
@@ -199,10 +204,14 @@ void leat__synth_paint(uint8_t *pixels, int height, int width, int channels, int
 /* list.c: a table of files with labels; fields "image", "label" or those of several columns, "weight". */
 typedef struct leat__list_options { /* texts are "" where nothing was asked for */
     const char *path;
-    const char *column; /* of paths, by name or number                              */
-    const char *label;  /* columns of labels, separated by commas; "none"           */
-    const char *weight; /* a column of numbers                                      */
-    const char *root;   /* what relative paths begin at; "" = the folder of the table */
+    const leat_tensor *arrays; /* not NULL: the table itself, paths first, and path is ""; see rows.h */
+    int n_arrays;
+    const char *column;  /* of paths, by name or number                              */
+    const char *label;   /* columns of labels, separated by commas; "none"           */
+    const char *weight;  /* a column of numbers                                      */
+    const char *root;    /* what relative paths begin at; "" = the folder of the table */
+    const char *classes; /* names of the classes in their order, see classes.h       */
+    bool vector;         /* the columns of labels are one field                      */
     enum { LEAT_HEADER_AUTO, LEAT_HEADER_TRUE, LEAT_HEADER_FALSE } header;
     char separator;
     bool check;       /* look at every file now                */
@@ -215,6 +224,21 @@ int leat__list_open(leat__source **out, const leat__list_options *, const leat__
 /* The path of a sample's file; false if it is too long. Its class, -1 if there are none. */
 bool leat__list_path(const leat__source *, uint64_t sample, char *text, size_t cap);
 int64_t leat__list_class(const leat__source *, uint64_t sample);
+
+/* csv_table.c: a table of numbers and words; fields as the text names them. */
+typedef struct leat__csv_options { /* texts are "" where nothing was asked for */
+    const char *path;
+    const char *const *fields; /* NAME, NAME:TYPE, NAME=COLUMNS, NAME:TYPE=COLUMNS       */
+    int n_fields;              /* 0: every column is one                                 */
+    const char *classes;       /* of the field label: names in order, see classes.h      */
+    const char *categories;    /* "city=Rome,Oslo;size=S,M": words in the order of their numbers */
+    const char *missing;       /* "0", "age=0;city=none": what a missing cell counts as; "error" */
+    int header;                /* LEAT_HEADER_*                                          */
+    char separator;
+    const char *(*nearest)(const char *word, const char *(*next)(const void *user, size_t i),
+                           const void *user);
+} leat__csv_options;
+int leat__csv_open(leat__source **out, const leat__csv_options *, const leat__open_options *, leat_error *);
 
 /* fixed.c: records of one length; field "record". */
 typedef struct leat__fixed_options {

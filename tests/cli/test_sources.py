@@ -153,7 +153,7 @@ def test_list_of_missing_files(leat, table, run):
     skipped = leat("run", f"list {path} | decode | batch 4", "--on-error", "skip", "--sink", "ids").stdout
     assert "7" not in skipped.replace(":", " ").split()[2:] and "11" in skipped
     message = complaint(leat("plan", f"list {path} check=true | decode | batch 4", code=1))
-    assert "1 of 12 files cannot be used, the first one in row 9" in message and "picture 7" in message
+    assert "1 of 12 files cannot be used, the first one is" in message and "row 9" in message and "picture 7" in message
 
 
 BAD_TABLES = [
@@ -410,3 +410,35 @@ def test_states_of_other_data_are_refused(leat, table, tmp_path):
     leat("run", text, "--state", "s", "-n", 1)
     table(rows=[{**row, "label": "cow"} for row in table.rows])
     assert "other data" in complaint(leat("run", text, "--state", "s", "-n", 1, code=1))
+
+
+# ------------------------------------------------------------------------------------ numbers and words
+
+
+def test_csv(run, leat, tmp_path):
+    (tmp_path / "t.csv").write_text("age,city,income,label\n31,Rome,1.5,cat\n,Oslo,,dog\n7,Oslo,-2e3,cat\n")
+    got = run("csv t.csv x:f32=age,income city label | batch 3")
+    assert numpy.array_equal(got["x"], numpy.float32([[31, 1.5], [numpy.nan, numpy.nan], [7, -2000]]), equal_nan=True)
+    assert got["city"].tolist() == [1, 0, 0] and got["label"].tolist() == [0, 1, 0]
+    got = run("csv t.csv x=* label classes=dog,cat categories='city=Rome,Oslo' missing='age=5;income=0' | batch 3")
+    assert got["x"].tolist() == [[31, 0, 1.5], [5, 1, 0], [7, 1, -2000]] and got["label"].tolist() == [1, 0, 1]
+    assert "two fields would have the name 'x'" in complaint(leat("plan", "csv t.csv x=age x=city | batch 2", code=1))
+    assert "'x=*': no column is left" in complaint(leat("plan", "csv t.csv age city income label x=* | batch 2", code=1))
+
+
+def test_with_path(run, leat, table):
+    got = run(f"list {table()} | with_path | with_path short of=name | decode | batch 12")
+    assert got["path"] == [str(table.folder / row["path"]).encode() for row in table.rows]
+    assert got["short"] == [str(row["path"]).encode() for row in table.rows]
+    assert "have no files of their own" in complaint(leat("plan", "synth | with_path | batch 2", code=1))
+
+
+def test_classes_of_a_list(run, leat, table):
+    order = ["dog", 'b"e,e', "cat"]
+    got = run(f"list {table()} classes=';dog;b\"e,e;cat' | decode | batch 12")
+    assert got["label"].tolist() == [order.index(row["label"]) for row in table.rows]
+    assert "'b\"e,e', which is none of the 2 given classes" in complaint(
+        leat("plan", f"list {table()} classes=dog,cat | batch 2", code=1))
+    assert "label names several" in complaint(leat("plan", f"list {table()} classes=a label=label,age | batch 2", code=1))
+    got = run(f"list {table()} label=number,age vector=true | decode | batch 12")
+    assert numpy.array_equal(got["label"], numpy.float32([[row["number"], row["age"]] for row in table.rows]))

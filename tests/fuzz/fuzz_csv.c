@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a table: read whole and in pieces, which must give the same rows or the same mistake; and
- * then as a list of files, with columns that the first byte chooses. The list lies in memory and is opened
- * by its descriptor's name. */
+/* Any bytes as a table: read whole and in pieces, which must give the same rows or the same mistake; then as a list of
+ * files and as a table of numbers and words, with columns that the first byte chooses. The table lies in memory and is
+ * opened by its descriptor's name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -55,18 +55,60 @@ static result read_in_steps(const char *bytes, size_t n, char separator, size_t 
     return r;
 }
 
-static void open_list(const uint8_t *bytes, size_t n, unsigned choice) {
-    static const char *const labels[] = {"", "none", "label", "1", "1,2", "a,b", "0", "label,0"};
+static const char *file_of(const uint8_t *bytes, size_t n) {
     static int fd = -1;
-    if (fd < 0) fd = memfd_create("list", MFD_CLOEXEC);
+    static char path[40];
+    if (fd < 0) fd = memfd_create("table", MFD_CLOEXEC);
     require(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, bytes, n, 0) == (ssize_t)n);
-    char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+static void open_table(const char *path, unsigned choice) {
+    static const char *const fields[][3] = {{"*"},         {"x:f32=*"},      {"x=0,1", "y:bytes=0"},
+                                            {"a", "b"},    {"label", "x=*"}, {"a:f64", "b:i64"},
+                                            {"x=a,", "*"}, {"0:bytes"}};
+    static const char *const missing[] = {"", "0", "error", "a=1;b=none"};
+    int n_fields = 0;
+    while (n_fields < 3 && fields[choice & 7][n_fields]) n_fields++;
+    const leat__csv_options options = {.path = path,
+                                       .fields = fields[choice & 7],
+                                       .n_fields = choice & 8 ? 0 : n_fields,
+                                       .classes = choice & 16 ? "cat,dog" : "",
+                                       .categories = choice & 64 ? "a=x,y;b=0" : "",
+                                       .missing = missing[choice >> 4 & 3],
+                                       .header = (int)(choice >> 5 & 3) % 3,
+                                       .separator = choice & 128 ? ';' : ','};
+    const leat__open_options open = {.n_threads = 1, .no_side_files = true};
+    leat__source *source = NULL;
+    leat_error err = {0};
+    if (leat__csv_open(&source, &options, &open, &err) < 0) {
+        require(!source && err.message[0] && !strchr(err.message, '\n'));
+        return;
+    }
+    require(source->n_samples > 0 && source->n_fields >= 1);
+    leat__reader reader = {.bytes.kind = LEAT_MEM_WORKER};
+    leat__value values[LEAT_FIELDS_MAX];
+    uint64_t digest = 0;
+    for (uint64_t i = 0; i < source->n_samples; i++) {
+        require(source->class->read(source, &reader, i, values, &err) == 0);
+        for (int k = 0; k < source->n_fields; k++)
+            digest = leat__hash(values[k].data, values[k].bytes, digest);
+    }
+    require(source->n_classes == 0 || source->class_name[0]);
+    leat__reader_free(source, &reader);
+    leat__source_free(&source);
+}
+
+static void open_list(const char *path, unsigned choice) {
+    static const char *const labels[] = {"", "none", "label", "1", "1,2", "a,b", "0", "label,0"};
     const leat__list_options options = {.path = path,
                                         .column = choice & 8 ? "path" : "",
                                         .label = labels[choice & 7],
                                         .weight = choice & 16 ? "w" : "",
                                         .root = "/nowhere",
+                                        .classes = choice & 4 ? "" : "x;y",
+                                        .vector = choice & 2,
                                         .header = choice >> 5 & 3 ? (int)(choice >> 5 & 3) - 1 : 0,
                                         .separator = choice & 128 ? ';' : ',',
                                         .check = choice & 64};
@@ -100,6 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                  some = read_in_steps(text, n, separator, 1 + n / 7);
     require(whole.rc == some.rc && whole.digest == some.digest && whole.rows == some.rows);
     require(whole.rc < 0 || whole.line == some.line);
-    open_list(data + 1, n, data[0]);
+    const char *path = file_of(data + 1, n);
+    open_list(path, data[0]);
+    open_table(path, data[0]);
     return 0;
 }

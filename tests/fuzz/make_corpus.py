@@ -172,9 +172,11 @@ def main() -> None:
         "path,label,w\na.jpg,cat,1\nb/c.png,dog,0.5\n",
         "\ufeffpath;label;a;b\r\n\"x;y.jpg\";\"two\nlines\";1;-2.5\r\n\r\nz.jpg;\"a \"\"b\"\"\";3;1e-3\r\n",
         "a.jpg,1,2,w\rb.jpg,-9223372036854775808,3,x\r",
+        "a,b,label\n1,x,cat\n2.5,NA,dog\n,\"y \"\"z\"\"\",cat\n",
+        "label,a,b\ncat,1,2\ndog,nan,-4.5e-3\n",
     ]
     for i, table in enumerate(tables):
-        put("csv", f"table{i}", bytes([(0x04, 0x9d, 0x63)[i]]) + table.encode())  # the first byte chooses columns
+        put("csv", f"table{i}", bytes([(0x04, 0x9d, 0x63, 0x20, 0x31)[i]]) + table.encode())  # the first byte chooses columns
     clusters = [
         '{"cluster": {"chief": ["a:1"], "worker": ["b:1", "b:2"], "ps": ["c:1"]}, "task": {"type": "worker", "index": 1}}',
         ' {"task":{"index":"0","type":"chief"},"cluster":{"worker":[],"chief":["h\\"o\\/st:22"]},"more":[true,null,-1.5e3]}\n',

@@ -11,7 +11,9 @@ static void print_field(char *out, size_t cap, const leat_field *field) {
     size_t n = (size_t)snprintf(out, cap, "%s", leat_dtype_name(field->dtype));
     if (field->dtype == LEAT_DTYPE_BYTES) return;
     if (field->ragged) {
-        snprintf(out + n, cap - n, " of any length");
+        n += (size_t)snprintf(out + n, cap - n, " of any length");
+        for (int i = 1; i < field->ndim && n < cap; i++)
+            n += (size_t)snprintf(out + n, cap - n, " x %" PRId64, field->shape[i]);
         return;
     }
     for (int i = 0; i < field->ndim && n < cap; i++)

@@ -325,6 +325,8 @@ int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat_
         step->parts = step->parts ? step->parts << shift : parts;
         for (int k = 0; step->kind == LEAT_STEP_PARSE && k < step->as.parse.n; k++)
             step->as.parse.feature[k].value = slot[step->as.parse.feature[k].value];
+        for (int k = 0; step->kind == LEAT_STEP_STACK && k < step->as.stack.n; k++)
+            step->as.stack.value[k] = slot[step->as.stack.value[k]];
         to->parted |= step->parts != 0;
     }
     to->n_choices += from->n_choices;
