@@ -146,7 +146,7 @@ class Reader:
         """Item i, for the engine: where its arrays lie."""
         process, answer = self.ask(("item", i))
         places = answer[1]
-        for (_, size, shape), (name, dtype, declared, _) in zip(places, self.source.fields if self.source.ragged else ()):
+        for (_, size, shape), (name, dtype, declared, *_) in zip(places, self.source.fields if self.source.ragged else ()):
             if name not in self.source.ragged or size == 0:
                 continue
             if len(shape) != len(declared) or shape[1:] != declared[1:] or size != math.prod(shape) * item_bytes(dtype):

@@ -122,7 +122,8 @@ class TorchDataset(data.IterableDataset):  # type: ignore[misc]
         super().__init__()
         self._given = dataset
         self._distributed = distributed
-        self._form = Form("nhwc", "u8") if dataset._items_are_batches else form  # batches of others stay as they are
+        # Batches of others, and those that a function behind batch() makes, stay as they are.
+        self._form = Form("nhwc", "u8") if dataset._items_are_batches or dataset._after else form
         self._device = find_device(device, pin_memory)
         self._delivery = Delivery(self._form.options, pinned if pin_memory else None)
         self._ahead: weakref.ref[Ahead] | None = None  # the last iteration, if batches go to a device

@@ -132,3 +132,11 @@ def test_mistakes():
         list(synthetic().batch(8).map(lambda image: image if len(image) == 8 else image / 2))
     with pytest.raises(leat.ArgumentError, match="parameter 'x'"):
         list(synthetic().batch(8).map(lambda x: x))
+
+
+def test_elements_by_number_go_through_the_function():
+    ds = leat.from_arrays((numpy.arange(24, dtype="f4").reshape(8, 3), numpy.arange(8))).batch(3)
+    ds = ds.map(lambda image, rng: image + rng.integers(100))
+    batches = list(ds)
+    for i in (0, 2, 1, -1):
+        assert all(numpy.array_equal(a, b) for a, b in zip(ds[i], batches[i], strict=True))

@@ -7,6 +7,7 @@
 #include "plan/op.h"
 #include "unit/testing_npy.h"
 #include "unit/testing_scenes.h"
+#include "unit/testing_tar.h"
 
 enum { STEPS = 64, N = 100 };
 
@@ -39,6 +40,14 @@ static int begin(void **state) {
         for (int k = 0; k < 3073; k++) raw[i][k] = (uint8_t)leat__rng_below(&rng, k ? 256 : 10);
     write_file(in_dir("raw.bin"), raw, sizeof raw);
     write_scenes(in_dir("scenes.tfrecord"), N, 6, 12);
+    leat__buf tar = {0};
+    for (int i = 0; i < N; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "%03d.raw", i);
+        add_typed(&tar, name, '0', raw[i], 48);
+    }
+    add_end(&tar);
+    write_buf(in_dir("a.tar"), &tar);
     leat__buf npy = make_npy(raw, 4, (int64_t[]){N, 4, 4, 3});
     write_buf(in_dir("x.npy"), &npy);
     return chdir(test_dir);
@@ -58,6 +67,8 @@ static const char *const texts[] = {
     "cifar raw.bin | shuffle | random_crop 8 | batch 2",
     "fixed raw.bin bytes=3073 | shuffle | decode_raw record u8 | batch 3",
     "npy image=x.npy | shuffle | random_flip_left_right | batch 2",
+    "csv list.csv label:i64 path | shuffle | batch 2",
+    "webdataset a.tar image=raw | shuffle | decode_raw u8 | reshape 4 4 3 | random_flip_left_right | batch 2",
     "arrays | shuffle | batch 3",
     "source | shuffle | filter callback=even | map twice:i64 callback=twice | batch 1",
     "source | shuffle | map * callback=sizes | padded_batch 3 max=some:5",
