@@ -128,9 +128,9 @@ static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerpri
     LEAT_TRY(leat__source_layout("array", a->name, a->layout, err));
     if (a->layout == LEAT_LAYOUT_NCHW && a->ndim == 4) leat__channels_last(a->shape + 1, a->stride + 1);
     self->contiguous[i] = true;
-    int64_t step = (int64_t)leat_dtype_size(a->dtype);
-    for (int k = a->ndim - 1; k > 0; step *= a->shape[k--])
-        self->contiguous[i] &= a->stride[k] == step || a->shape[k] == 1;
+    size_t step = leat_dtype_size(a->dtype);
+    for (int k = a->ndim - 1; k > 0; step *= (size_t)a->shape[k--])
+        self->contiguous[i] &= (a->stride[k] >= 0 && (size_t)a->stride[k] == step) || a->shape[k] == 1;
     self->slice_bytes[i] = bytes;
     if (a->offsets) {
         const size_t entry = bytes;

@@ -65,6 +65,7 @@ TEXTS = {
     "list": f"list list.csv | shuffle 10 | decode | random_crop 7 | {AUGMENT} | one_hot label 4",
     "tfrecord": f"tfrecord a-*.tfrecord | {PARSE} | shuffle reshuffle=false | {AUGMENT}",
     "stream": f"tfrecord a-*.gz | shuffle 8 | {PARSE} | {AUGMENT}",
+    "csv": "csv list.csv label:i64 path | shuffle",
     "webdataset": f"webdataset a.tar | shuffle | decode | random_resized_crop 8 | {AUGMENT}",
     "cifar": "cifar cifar.bin | random_crop 32 padding=4 | random_contrast 0.5 1.5",
     "fixed": "fixed cifar.bin bytes=3073 | shuffle | decode_raw record u8",

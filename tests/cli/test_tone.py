@@ -126,7 +126,7 @@ def test_a_flat_picture_stays_finite(tmp_path):
 
 def test_many_channels(tmp_path):
     """More than four are one population; what needs them apart is refused."""
-    picture = numpy.arange(4 * 3 * 5, dtype="f4").reshape(4, 3, 5)
+    picture = numpy.arange(6 * 3 * 5, dtype="f4").reshape(6, 3, 5)
     made = through(tmp_path, picture, "samplewise")
     assert abs(made.mean()) < 1e-6 and abs(made.std() - 1) < 1e-6
     assert "up to 4 channels" in through(tmp_path, picture, "adjust_contrast 2")
