@@ -67,6 +67,7 @@ class Origin(NamedTuple):
     threads: int = 0
     layout: Callable[[], Any] | None = None  # of what the source gives, known when it is open
     combination: Combination | None = None  # the first operation combines other datasets
+    classes: tuple[str, ...] = ()  # names that the engine does not know
 
 
 def _covers(layout: Any, names: list[str]) -> bool:
@@ -454,7 +455,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
     @property
     def class_names(self) -> list[str]:
         """Names of the classes, by label; empty if the source has none."""
-        return self._plan().pipeline.classes()
+        return list(self._origin.classes) or self._plan().pipeline.classes()
 
     def name(self, sample: int) -> str:
         """Where a sample comes from, by its number (Batch.samples).

@@ -88,7 +88,7 @@ class Columns:
             if len(rows):
                 path = chunk.field("path")[int(rows[0])].as_py()
                 raise _fail(column, f"has no bytes in row {first + int(rows[0])}, only the path {path!r}: read the files "
-                            "with leat.from_directory() or leat.from_csv(), or load the dataset from Parquet files")
+                            "with leat.from_files(), or load the dataset from Parquet files")
             first += len(chunk)
         return self._ragged(name, column, "bytes", [chunk.field("bytes") for chunk in data.chunks], 1)
 
@@ -157,4 +157,5 @@ def from_huggingface(dataset: Any, image: str | None, label: str | None, decode:
                          f"{', '.join(dataset.column_names)}")
     columns = Columns(dataset, chosen)
     pictures = "image" in chosen and columns.taken[list(chosen).index("image")][1] == "bytes"
-    return Dataset(("arrays",), Origin(lazy_arrays=columns.arrays, decode=decode and pictures))
+    classes = getattr(dataset.features[chosen["label"]], "names", ()) if "label" in chosen else ()
+    return Dataset(("arrays",), Origin(lazy_arrays=columns.arrays, decode=decode and pictures, classes=tuple(classes)))

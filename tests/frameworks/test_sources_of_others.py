@@ -120,7 +120,7 @@ def made(n: int = 40) -> datasets.Dataset:
 def check(dataset: datasets.Dataset, numbers: list[int]) -> None:
     """Every field of every sample is that of the row with that number."""
     ds = leat.from_huggingface(dataset, decode=False, **FIELDS)
-    assert ds.samples == len(numbers)
+    assert ds.samples == len(numbers) and ds.class_names == ["ant", "bee", "cat"]
     at = 0
     for batch in ds.batch(6):
         for k in range(len(batch["label"])):
