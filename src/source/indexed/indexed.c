@@ -82,8 +82,8 @@ static bool load_index(const leat__indexed_format *format, shard *s, const leat_
                leat__buf_append(&s->border, data + sizeof facts, n - sizeof facts);
     }
     const size_t borders = s->border.size / sizeof(uint64_t);
-    for (size_t i = 0; i + 1 < borders && good; i++)
-        good = (i > 0 || leat__border_at(s, 0) == 0) && leat__border_at(s, i + 1) > leat__border_at(s, i);
+    good = good && leat__border_at(s, 0) == 0; /* an index without samples is not believed */
+    for (size_t i = 0; i + 1 < borders && good; i++) good = leat__border_at(s, i + 1) > leat__border_at(s, i);
     good = good && leat__border_at(s, borders - 1) == s->size;
     if (!good) s->border.size = 0;
     leat__buf_free(&side);
