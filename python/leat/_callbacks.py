@@ -12,6 +12,7 @@ import inspect
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -195,6 +196,36 @@ def _without_numpy(value: Any, dtype: str | None) -> tuple[str, Any]:
     return dtype or FORMATS[view.format], view
 
 
+class Alone:
+    """A lock for one call at a time: a function of the user's need not be ready for several threads."""
+
+    def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock, self._pid = threading.Lock(), os.getpid()
+
+    def enter(self, stopping: Callable[[], bool]) -> None:
+        """Waits for other calls, without the interpreter's lock."""
+        if self._pid != os.getpid():  # a thread of the parent may have held it when this process was forked
+            self._reset()
+        while not self._lock.acquire(timeout=0.1):
+            if stopping():
+                raise StoppedError("the pipeline was closed")
+
+    def leave(self) -> None:
+        self._lock.release()
+
+
+_using: weakref.WeakKeyDictionary[Any, Alone] = weakref.WeakKeyDictionary()
+
+
+def _alone_with(generators: list[Any]) -> list[Alone]:
+    """Locks for objects that are seeded for a call: functions of several datasets may use the same one, and seeding and
+    drawing belong together."""
+    return [_using.setdefault(each, Alone()) for each in sorted(generators, key=id)]
+
+
 class Job:
     """A function, what it takes and what it makes."""
 
@@ -205,20 +236,28 @@ class Job:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "generators": None}
 
-    def _seed(self, info: Info) -> None:
+    def _call(self, info: Info, args: Any, kwargs: Any) -> Any:
         if self.generators is None:
             self.generators = find_generators(self.function)
         numpy = optional("numpy") if self.generators else None
-        if numpy is not None:
-            for each, seed in zip(self.generators, numpy.random.SeedSequence((*info, 2)).generate_state(
-                    len(self.generators)).tolist()):
+        if numpy is None:
+            return self.function(*args, **kwargs)
+        seeds = numpy.random.SeedSequence((*info, 2)).generate_state(len(self.generators)).tolist()
+        held = _alone_with(self.generators)
+        for lock in held:
+            lock.enter(lambda: False)
+        try:
+            for each, seed in zip(self.generators, seeds):
                 each.set_random_seed(seed)
+            return self.function(*args, **kwargs)
+        finally:
+            for lock in held:
+                lock.leave()
 
     def apply(self, info: Info, values: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
         """Calls it: (name, dtype, array) of each field that it makes."""
         args, kwargs = self.parameters.arguments(values, info)
-        self._seed(info)
-        made = self._named(self.function(*args, **kwargs), self.parameters.fields(list(values)))
+        made = self._named(self._call(info, args, kwargs), self.parameters.fields(list(values)))
         missing = [name for name in self.declared if name not in made]
         if missing:
             raise ArgumentError(f"map(): {self.parameters.title}() gave no {', '.join(missing)}, but "
@@ -277,27 +316,6 @@ class Job:
 
 
 # ------------------------------------------------------------------------------------ what the engine calls
-
-
-class Alone:
-    """A lock for one call at a time: a function of the user's need not be ready for several threads."""
-
-    def __init__(self) -> None:
-        self._reset()
-
-    def _reset(self) -> None:
-        self._lock, self._pid = threading.Lock(), os.getpid()
-
-    def enter(self, stopping: Callable[[], bool]) -> None:
-        """Waits for other calls, without the interpreter's lock."""
-        if self._pid != os.getpid():  # a thread of the parent may have held it when this process was forked
-            self._reset()
-        while not self._lock.acquire(timeout=0.1):
-            if stopping():
-                raise StoppedError("the pipeline was closed")
-
-    def leave(self) -> None:
-        self._lock.release()
 
 
 class Function:

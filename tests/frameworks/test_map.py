@@ -44,6 +44,16 @@ def test_albumentations_draws_by_seed_epoch_and_position(function):
     assert all(numpy.array_equal(images, b) for (images, _), b in zip(ds, second[2:]))
 
 
+def test_datasets_may_share_a_transform():
+    """Two pipelines call it at the same time, and each seeds it for itself."""
+    def made():
+        return leat.synthetic(60, 12, 10).shuffle(seed=3).map(lambda image: augment(image=image)["image"]).batch(4)
+
+    alone = [images.copy() for images, _ in made()]
+    for (images, _), (others, _), expected in zip(made(), made(), alone):
+        assert numpy.array_equal(images, expected) and numpy.array_equal(others, expected)
+
+
 def test_pictures_and_masks_move_together():
     images = numpy.random.default_rng(1).integers(0, 255, (24, 12, 10, 3), "uint8")
     ds = leat.from_arrays({"image": images, "mask": images[..., :1].copy()})

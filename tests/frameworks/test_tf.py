@@ -292,7 +292,7 @@ others = [numpy.asarray(PIL.Image.open(path).convert("RGB")),
           tensorflow.io.decode_jpeg(open(path, "rb").read(), dct_method="INTEGER_ACCURATE").numpy()]
 for other in others:
     assert other.shape == image[0].shape and abs(other.astype(int) - image[0]).max() <= 2
-theirs = next(iter(ds.to_torch()))
+theirs = next(iter(ds.to_torch(layout="nhwc", dtype="u8")))
 assert (theirs.numpy() == image).all()
 print("equal")
 """
