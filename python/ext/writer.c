@@ -58,39 +58,33 @@ static PyObject *finished(int rc, const leat_error *err) {
     Py_RETURN_NONE;
 }
 
-static PyObject *writer_write(PyObject *object, PyObject *record) {
-    Writer *self = (Writer *)object;
-    Py_buffer view;
-    if (PyObject_GetBuffer(record, &view, PyBUF_SIMPLE) < 0) return NULL;
+/* A record of n bytes, or the samples of a batch. */
+static PyObject *writer_add(Writer *self, const void *record, size_t n, const leat_batch *batch) {
     leat_error err;
     int rc = 0;
     writer_lock(self);
     const bool open = self->writer != NULL;
     if (open) {
         PyThreadState *thread = PyEval_SaveThread();
-        rc = leat_writer_add_record(self->writer, view.buf, (size_t)view.len, &err);
+        rc = batch ? leat_writer_add_batch(self->writer, batch, &err)
+                   : leat_writer_add_record(self->writer, record, n, &err);
         PyEval_RestoreThread(thread);
     }
     pthread_mutex_unlock(&self->mutex);
-    PyBuffer_Release(&view);
     return open ? finished(rc, &err) : closed_error();
 }
 
+static PyObject *writer_write(PyObject *object, PyObject *record) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(record, &view, PyBUF_SIMPLE) < 0) return NULL;
+    PyObject *result = writer_add((Writer *)object, view.buf, (size_t)view.len, NULL);
+    PyBuffer_Release(&view);
+    return result;
+}
+
 static PyObject *writer_write_batch(PyObject *object, PyObject *given) {
-    Writer *self = (Writer *)object;
     const leat_batch *batch = batch_of(PyType_GetModuleState(Py_TYPE(object)), given);
-    if (!batch) return NULL;
-    leat_error err;
-    int rc = 0;
-    writer_lock(self);
-    const bool open = self->writer != NULL;
-    if (open) {
-        PyThreadState *thread = PyEval_SaveThread();
-        rc = leat_writer_add_batch(self->writer, batch, &err);
-        PyEval_RestoreThread(thread);
-    }
-    pthread_mutex_unlock(&self->mutex);
-    return open ? finished(rc, &err) : closed_error();
+    return batch ? writer_add((Writer *)object, NULL, 0, batch) : NULL;
 }
 
 static PyObject *writer_close(PyObject *object, PyObject *unused) {

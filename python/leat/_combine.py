@@ -146,6 +146,8 @@ def concatenate(*datasets: Dataset | Sequence[Dataset]) -> Dataset:
     """Datasets with the same fields, one after the other.
 
         leat.concatenate(photos, made_up).shuffle().batch(64)
+
+    datasets: two or more, or a list of them.
     """
     parts = _checked("concatenate", _several(datasets))
     return _made("concatenate", Combination("concatenate", parts))
@@ -161,10 +163,10 @@ def zip(*datasets: Any, stop: str | None = None, **named: Dataset) -> Dataset:
         leat.zip(image=photos, mask=masks).shuffle().batch(16)     # {"image": ..., "mask": ...}
         leat.zip(leat.from_arrays(x), leat.from_arrays(y))         # (x, y)
 
-    A named dataset gives its field of that name, or image, or its first field, under the name. The other fields of the
-    first dataset stay; those of later ones are left out, unless select() names them. Datasets without a name keep the
-    names of their fields; if each has one field, an item is a tuple. Datasets must be equally long; stop="shortest"
-    leaves out the rest.
+    datasets: those without a name. A named dataset gives its field of that name, or image, or its first field, under
+    the name. The other fields of the first dataset stay; those of later ones are left out, unless select() names them.
+    Datasets without a name keep the names of their fields; if each has one field, an item is a tuple. Datasets must be
+    equally long; stop="shortest" leaves out the rest.
     """
     if len(datasets) == 1 and isinstance(datasets[0], Mapping):
         named, datasets = {**datasets[0], **named}, ()
@@ -185,6 +187,7 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: Sequence[float] |
 
         leat.sample_from_datasets([real, made_up], weights=[0.7, 0.3]).batch(64)
 
+    datasets, weights: one weight for each dataset; without weights all count alike. seed: of the choices.
     Proportions are exact in blocks of about 4096 samples. A dataset that has no more is passed over; with
     stop_on_empty_dataset=True the epoch ends there. Choices are the same in every epoch, unless
     rerandomize_each_iteration=True.

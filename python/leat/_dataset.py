@@ -419,6 +419,8 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         """One sample by its place in an epoch: the very bytes that it has in its batch.
 
             image, label = ds.sample(3, epoch=1)
+
+        i: the place, from 0; negative ones count from the end.
         """
         self._refuse_after("sample")
         place = i.__index__()

@@ -63,7 +63,7 @@ def from_files(paths: Any, labels: Any = None, *, weights: Any = None, class_nam
     weights: a number for each sample, the field `weight`. class_names: the words in the order of their numbers, or the
     names of numbers; Dataset.class_names has them. with_path adds the path to every sample, see Dataset.with_path.
     check looks for all files when the dataset is first used; otherwise a missing file is told when it is read. Pictures
-    are decoded as those of from_directory.
+    are decoded as those of from_directory, unless decode=False.
     """
     files = file_list(paths, "from_files()")
     fields = labels if isinstance(labels, Mapping) else {} if labels is None else {"label": labels}

@@ -123,7 +123,8 @@ class Methods(Operations):
             ds.filter(lambda width, height: width > 200)       # parameters are fields, as they are before decoding
             ds.filter(lambda sample: sample["image/width"] > 200)    # `sample` is a dict of all fields
 
-        A function is called for every sample while the pipeline is opened, from threads of the engine.
+        where: a condition on fields, see the text's filter, or a function. A function is called for every sample while the
+        pipeline is opened, from threads of the engine. callback is refused: give the function itself.
         """
         if len(where) == 1 and callable(where[0]):
             from ._callbacks import FilterFunction
@@ -224,6 +225,8 @@ class Methods(Operations):
 
             ds.as_tuple("image", "label")
             ds.as_tuple(["pixels", "age"], "label")       # ({"pixels": ..., "age": ...}, ...)
+
+        parts: names of fields.
         """
         if not parts:
             raise TypeError("as_tuple() needs the names of fields: as_tuple('image', 'label')")

@@ -63,10 +63,11 @@ def from_directory(path: Path, *, labels: str | None = None, follow_links: bool 
 
         leat.from_directory("photos/train").shuffle().resize(224, 224).batch(64)
 
-    labels: "auto", "dir" or "none". class_names: these sub-directories, in the order of their labels, as in Keras's
-    image_dataset_from_directory; each must be there. with_path adds the path of the file to every sample, see
-    Dataset.with_path. Pictures are decoded (RGB, 8 bits) in front of the first operation that needs
-    pixels, or where decode() stands; decode=False leaves the bytes of the files.
+    path: of the directory. labels: "auto", "dir" or "none". follow_links: enter directories that are links.
+    class_names: these sub-directories, in the order of their labels, as in Keras's image_dataset_from_directory; each must
+    be there. with_path adds the path of the file to every sample, see Dataset.with_path. Pictures are decoded (RGB, 8
+    bits) in front of the first operation that needs pixels, or where decode() stands; decode=False leaves the bytes of
+    the files.
     """
     _paths(path, "from_directory()")
     operation = bind("folder", (path,), {"labels": labels, "follow_links": follow_links,
@@ -83,7 +84,8 @@ def from_tfrecord(files: Path | Iterable[Path], features: Mapping[str, Any] | It
         leat.from_tfrecord("train-*.tfrecord", {"image": "bytes", "label": "int64"}).decode().resize(224, 224).batch(64)
         leat.from_tfrecord(files, ["x:float[8]", "y:int64"]).batch(256)
 
-    Types: bytes, int64, float, with a shape as in "float[8]" or "int64[*]" (ragged), a default after "=".
+    features: names and types. Types: bytes, int64, float, with a shape as in "float[8]" or "int64[*]" (ragged), a default
+    after "=". max_bytes: of the largest record, for compressed files whose undecoded bytes go into the batch.
     """
     operation = bind("tfrecord", tuple(_paths(files, "from_tfrecord()")), {"max_bytes": max_bytes})
     dataset = Dataset((operation,), Origin(path=_paths(files, "from_tfrecord()")[0]))
@@ -97,7 +99,8 @@ def from_tfrecord(files: Path | Iterable[Path], features: Mapping[str, Any] | It
 def from_npy(*files: Path, layout: str | None = None, **fields: Path) -> Dataset:
     """Slices along the first axis of arrays in .npy and .npz files; large ones are read slice by slice.
 
-    layout="nchw": slices of three axes are pictures (channels, height, width).
+    fields: names and their files; files without a name are .npz, whose arrays have names. layout="nchw": slices of three
+    axes are pictures (channels, height, width).
 
         leat.from_npy(image="x.npy", label="y.npy").shuffle().cast("f32", scale=1 / 255).batch(128)
         leat.from_npy("mnist.npz")
@@ -147,7 +150,8 @@ def from_arrays(arrays: Any, *, layout: str | None = None, **more: Any) -> Datas
 
         leat.from_arrays((x, y), layout="nchw")       # pictures (n, channels, height, width), as torch has them
 
-    With layout="nchw" the same memory is read as (height, width, channels), as all operations take pictures.
+    more: further fields by name. With layout="nchw" the same memory is read as (height, width, channels), as all
+    operations take pictures.
     """
     fields = {**name_fields(arrays, "from_arrays()"), **more}
     if not fields:

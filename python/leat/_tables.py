@@ -123,6 +123,7 @@ def from_csv(file: Path, *, path: str | int | None = None, label: Columns | None
     (of the label) and categories={"size": ["S", "M", "L"]} say another order. missing: what an empty cell or NA counts
     as, for all columns or by column, or "error"; by default a number is NaN, and a word is an error. header, separator:
     as found in the file if they are not given. with_path adds the path of the picture, check looks for all files at once.
+    root: where relative paths begin (default: the folder of the table). decode=False leaves the bytes of the files.
     """
     table = not (columns is None and features is None and categories is None and missing is None)
     if not table and path is None and root is None and check is None and not with_path:

@@ -40,7 +40,8 @@ def from_webdataset(files: Path | Iterable[Path], *, image: str | Sequence[str] 
         leat.from_webdataset("train-{000..146}.tar", image=["jpg", "png"], label="cls", caption="txt")
 
     Without a choice there are `image` (jpg, jpeg, png, webp, gif or bmp) and `label` (cls, if the first sample has one).
-    cls, cls2, class, count, index, inx and id are integers, all others are bytes; key="__key__" gives the key. Pictures are
+    cls, cls2, class, count, index, inx and id are integers, all others are bytes; key="__key__" gives the key.
+    fields: further fields by name. Pictures are
     decoded (RGB, 8 bits) in front of the first operation that needs pixels; decode=False leaves the bytes of the files.
     """
     given = {"image": image, "label": label, **fields}

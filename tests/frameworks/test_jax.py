@@ -16,8 +16,8 @@ import leat
 import numpy
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from PIL import Image
 from ends import LIMIT, check_ctrl_c, check_end
+from mixed_sizes import mixed
 
 
 def numbers(n=40, size=8):
@@ -190,15 +190,6 @@ def test_ends_in_mid_epoch(end, wanted):
 
 def test_ctrl_c_in_mid_epoch():
     check_ctrl_c(LOOP)
-
-
-def mixed(tmp_path):
-    """Photos of mixed sizes: (5, 9), (6, 8), (7, 7)."""
-    (tmp_path / "a").mkdir()
-    for i in range(3):
-        pixels = numpy.full((5 + i, 9 - i, 3), i * 40, "uint8")
-        Image.fromarray(pixels).save(tmp_path / "a" / f"{i}.png")
-    return leat.from_directory(tmp_path)
 
 
 def test_photos_of_mixed_sizes(tmp_path):

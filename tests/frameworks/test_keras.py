@@ -12,10 +12,10 @@ import keras
 import leat
 import numpy
 import pytest
-from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 import tfrecord  # noqa: E402
+from mixed_sizes import mixed
 
 BACKEND = keras.backend.backend()
 N, SIZE = 23, 5  # samples and batch: five batches, the last with three samples
@@ -440,15 +440,6 @@ for data in (leat.from_arrays({"x": x}).batch(4), x):
 def test_leat_imports_no_framework():
     process = start("import leat, sys; print([name for name in ('keras', 'numpy') if name in sys.modules])")
     assert process.communicate(timeout=LIMIT)[0] == "[]\n"
-
-
-def mixed(tmp_path):
-    """Photos of mixed sizes: (5, 9), (6, 8), (7, 7)."""
-    (tmp_path / "a").mkdir()
-    for i in range(3):
-        pixels = numpy.full((5 + i, 9 - i, 3), i * 40, "uint8")
-        Image.fromarray(pixels).save(tmp_path / "a" / f"{i}.png")
-    return leat.from_directory(tmp_path)
 
 
 def test_photos_of_mixed_sizes(tmp_path):

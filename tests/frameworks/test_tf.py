@@ -17,6 +17,7 @@ import tensorflow as tf
 from leat._run import Iterator
 from PIL import Image
 from ends import LIMIT, check_ctrl_c, check_end
+from mixed_sizes import mixed
 
 tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0],
                                            [tf.config.LogicalDeviceConfiguration()] * 2)
@@ -306,15 +307,6 @@ def test_each_decodes_the_same_picture_in_any_order_of_importing(tmp_path, order
     done = subprocess.run([sys.executable, "-c", DECODE, tmp_path / "one.jpg", *order.split()], capture_output=True,
                           text=True, timeout=LIMIT)
     assert done.stdout.strip() == "equal", done.stderr
-
-
-def mixed(tmp_path):
-    """Photos of mixed sizes: (5, 9), (6, 8), (7, 7)."""
-    (tmp_path / "a").mkdir()
-    for i in range(3):
-        pixels = numpy.full((5 + i, 9 - i, 3), i * 40, "uint8")
-        Image.fromarray(pixels).save(tmp_path / "a" / f"{i}.png")
-    return leat.from_directory(tmp_path)
 
 
 def test_photos_of_mixed_sizes(tmp_path):

@@ -14,8 +14,8 @@ import numpy
 import pytest
 import torch
 from torch.utils.data import DataLoader, IterableDataset
-from PIL import Image
 from ends import LIMIT, check_ctrl_c, check_end
+from mixed_sizes import mixed
 
 
 def numbers(n=40, size=8):
@@ -336,15 +336,6 @@ def test_ctrl_c_in_mid_epoch():
 def test_leat_is_quick_to_import_and_takes_no_framework_along():
     code = "import sys, leat\nassert not {'torch', 'tensorflow', 'jax', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=LIMIT, env=dict(os.environ))
-
-
-def mixed(tmp_path):
-    """Photos of mixed sizes: (5, 9), (6, 8), (7, 7)."""
-    (tmp_path / "a").mkdir()
-    for i in range(3):
-        pixels = numpy.full((5 + i, 9 - i, 3), i * 40, "uint8")
-        Image.fromarray(pixels).save(tmp_path / "a" / f"{i}.png")
-    return leat.from_directory(tmp_path)
 
 
 def test_photos_of_mixed_sizes(tmp_path):
