@@ -71,14 +71,23 @@ uint64_t leat__source_parts_of(const leat__source *source, int leaf, const leat_
 /* ------------------------------------------------------------------------------------- layouts of arrays */
 
 /* The innermost axes are loops: a picture with channels first is read as three rows at once. */
-#define GATHER(type)                                            \
-    for (int64_t i = 0; i < n; i++)                             \
-        for (int64_t k = 0; k < last; k++, dst += sizeof(type)) \
-    memcpy(dst, src + i * stride[ndim - 2] + k * stride[ndim - 1], sizeof(type))
+#define GATHER(type)                                                                  \
+    if (last == 3) {                                                                  \
+        const uint8_t *second = src + step, *third = second + step;                   \
+        for (int64_t i = 0, at = 0; i < n; i++, at += row, dst += 3 * sizeof(type)) { \
+            memcpy(dst, src + at, sizeof(type));                                      \
+            memcpy(dst + sizeof(type), second + at, sizeof(type));                    \
+            memcpy(dst + 2 * sizeof(type), third + at, sizeof(type));                 \
+        }                                                                             \
+    } else                                                                            \
+        for (int64_t i = 0; i < n; i++)                                               \
+            for (int64_t k = 0; k < last; k++, dst += sizeof(type))                   \
+        memcpy(dst, src + i * row + k * step, sizeof(type))
 
 static uint8_t *gather_rows(uint8_t *dst, const uint8_t *src, const int64_t *shape, const int64_t *stride,
                             int ndim, size_t item) {
     const int64_t n = shape[ndim - 2], last = shape[ndim - 1];
+    const int64_t row = stride[ndim - 2], step = stride[ndim - 1];
     switch (item) {
     case 1: GATHER(uint8_t); break;
     case 2: GATHER(uint16_t); break;
