@@ -189,11 +189,19 @@ static int remove_folder(int parent, const char *name) {
     return sys;
 }
 
+/* Between opening about.txt and locking it, another process may have removed the set, and a third one made it anew: then
+ * the lock is on a file that has no name any more, and says nothing of the set of that name. */
+static bool still_named(int parent, const char *about, const struct stat *locked) {
+    struct stat named;
+    return fstatat(parent, about, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == locked->st_ino &&
+           named.st_dev == locked->st_dev;
+}
+
 /* Under the exclusive lock no process begins to use the set: 0, EBUSY if it is in use or was used meanwhile, else errno. */
 static int evict(int parent, const leat__set *set) {
     static atomic_uint counter; /* several threads may remove sets of one name, one after the other */
     char gone[NAME + 50], about[NAME + 16];
-    struct stat st;
+    struct stat st = {0};
     snprintf(about, sizeof about, "%s/about.txt", set->name);
     const int fd = openat(parent, about, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0) return errno == ENOENT ? 0 : errno; /* ENOENT: another process has removed the set */
@@ -201,6 +209,7 @@ static int evict(int parent, const leat__set *set) {
     const bool dated = fstat(fd, &st) == 0 && st.st_size > 0;
     if (sys == 0 && dated && (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != set->used_ns)
         sys = EBUSY;
+    if (sys == 0 && !still_named(parent, about, &st)) sys = EBUSY;
     snprintf(gone, sizeof gone, ".gone-%s-%ld-%u", set->name, (long)getpid(), atomic_fetch_add(&counter, 1));
     if (sys == 0 && renameat(parent, set->name, parent, gone) != 0) sys = errno == ENOENT ? 0 : errno;
     if (sys == 0) sys = remove_folder(parent, gone);
