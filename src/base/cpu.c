@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/limits.h"
+
 static unsigned flags;
 static pthread_once_t flags_once = PTHREAD_ONCE_INIT;
 
@@ -59,21 +61,9 @@ static int read_numbers(const char *path, long long out[2]) {
     return n < 0 ? 0 : n;
 }
 
-/* Cores that the cgroup's quota allows at the most, 0 if it sets none. */
-static int quota_cores(void) {
-    long long quota[2] = {0, 0}, period[2] = {0, 0};
-    if (read_numbers("/sys/fs/cgroup/cpu.max", quota) == 2) { /* cgroup v2: both in one line */
-        period[0] = quota[1];
-    } else if (read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", quota) < 1 ||
-               read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period) < 1) {
-        quota[0] = 0;
-    }
-    return quota[0] > 0 && period[0] > 0 ? (int)LEAT_MAX(quota[0] / period[0], 1LL) : 0;
-}
-
 static int within_quota(int n) {
-    const int allowed = quota_cores();
-    return LEAT_MAX(allowed > 0 && allowed < n ? allowed : n, 1);
+    const double quota = leat__limits_read("").cores;
+    return LEAT_MAX(quota > 0 && quota < n ? (int)quota : n, 1);
 }
 
 int leat__cpu_count(void) {
@@ -137,15 +127,6 @@ uint64_t leat__memory_available(void) {
         const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
         available = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : (uint64_t)1 << 30;
     }
-    static const char *const limits[][2] = {
-        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
-    };
-    for (size_t i = 0; i < LEAT_COUNT(limits); i++) {
-        long long limit[2] = {0, 0}, used[2] = {0, 0};
-        if (read_numbers(limits[i][0], limit) < 1 || read_numbers(limits[i][1], used) < 1) continue;
-        const uint64_t left = limit[0] > used[0] ? (uint64_t)(limit[0] - used[0]) : 0;
-        if (left < available) available = left;
-    }
-    return available;
+    const uint64_t limit = leat__limits_read("").memory;
+    return LEAT_MIN(limit, available);
 }

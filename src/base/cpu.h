@@ -14,14 +14,14 @@ enum {
 /* Flags of this machine, and-ed with the environment's LEAT_CPU_MASK (a number; 0 = plain C only).
  * The environment is read once. */
 unsigned leat__cpu_flags(void);
-/* Cores this process may use: its affinity mask and its cgroup's quota; at least 1. */
+/* Cores this process may use: its affinity mask and the quotas of its cgroups; at least 1. */
 int leat__cpu_count(void);
 /* Cores for each of `local` such processes on this machine: an equal share. If the launcher has bound each process to cores
  * of its own, all of those. */
 int leat__cpu_share(int local);
 /* Bytes of the last-level cache that a core has a share in, 0 if unknown. */
 size_t leat__cpu_cache_bytes(void);
-/* Bytes of memory this process may still take: MemAvailable or what its cgroup leaves. */
+/* Bytes of memory this process may still take: MemAvailable, or less if its cgroups or limits leave less. */
 uint64_t leat__memory_available(void);
 
 #endif
