@@ -184,13 +184,13 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def leaves(structure: Any) -> Iterator[Any]:
-    """The leaves of nested tuples and dicts. Keys are taken in the order of the dict."""
+    """The leaves of nested tuples and dicts, in the order of tf.nest.flatten: keys are sorted."""
     if isinstance(structure, tuple):
         for part in structure:
             yield from leaves(part)
     elif isinstance(structure, dict):
-        for part in structure.values():
-            yield from leaves(part)
+        for key in sorted(structure):
+            yield from leaves(structure[key])
     else:
         yield structure
 
