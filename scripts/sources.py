@@ -29,7 +29,7 @@ LISTS = {
     "cli/meson.build": [("cli_sources", ["*.c"], "files")],
     "python/meson.build": [
         ("ext_sources", ["ext/*.c"], "files"),
-        ("package_sources", ["leat/*.py", "leat/*.pyi", "leat/py.typed"], "files"),
+        ("package_sources", ["leat/**/*.py", "leat/*.pyi", "leat/py.typed"], "files"),
     ],
     "tests/meson.build": [
         ("unit_tests", ["unit/test_*.c"], "names"),

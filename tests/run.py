@@ -345,7 +345,8 @@ def stage_package(flavour: str) -> str:
     extension = BUILD / flavour / "python/_leat.abi3.so"
     folder = BUILD / ("package" if flavour == "release" else f"package-{flavour}") / "leat"
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = {path.name: path for path in (ROOT / "python/leat").iterdir() if path.is_file()}
+    wanted = {path.name: path for path in (ROOT / "python/leat").iterdir()
+              if path.is_file() or (path / "__init__.py").exists()}
     wanted[extension.name] = extension
     for link in folder.iterdir():
         if link.is_symlink() and link.name not in wanted:
