@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat: one command, a table of verbs. */
+#include <errno.h>
 #include <string.h>
 
 #include "cli.h"
@@ -28,7 +29,7 @@ static int unlike(const char *a, const char *b) {
     return 1 + (add < take ? (add < change ? add : change) : (take < change ? take : change));
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     if (strcmp(leat_version(), LEAT_VERSION) != 0)
         fprintf(stderr, "leat: this command is %s, the library it found is %s\n", LEAT_VERSION,
                 leat_version());
@@ -55,4 +56,18 @@ int main(int argc, char **argv) {
     if (near) fprintf(stderr, "leat: there is no verb '%s'; did you mean '%s'?\n", word, near->name);
     else fprintf(stderr, "leat: there is no verb '%s': 'leat --help' lists them\n", word);
     return CLI_USAGE;
+}
+
+/* Output that is lost is an error: a full disk tells of it when the last lines are written. */
+static int close_output(int code) {
+    const bool lost = ferror(stdout) != 0;
+    errno = 0;
+    if ((fclose(stdout) == 0 && !lost) || code != CLI_OK) return code;
+    if (errno != EPIPE)
+        fprintf(stderr, "leat: stdout cannot be written: %s\n", errno ? strerror(errno) : "a write failed");
+    return CLI_FAILED;
+}
+
+int main(int argc, char **argv) {
+    return close_output(run(argc, argv));
 }
