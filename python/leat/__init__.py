@@ -97,7 +97,7 @@ def from_huggingface(dataset: Any, *, image: str | None = "image", label: str | 
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("device", "keras"):  # modules that are imported when they are asked for
+    if name in ("device", "keras", "tf"):  # modules that are imported when they are asked for
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

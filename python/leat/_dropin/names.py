@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names that are leat's own in the drop-in modules. All others are the library's.
+
+A row is the name of a module, and for each own name where it is: "module:attribute". It is imported when a program first
+asks for the name. Another own name is one more line here.
+"""
+from __future__ import annotations
+
+LIBRARIES = {  # what a drop-in module stands for, and the words that install it
+    "leat.tf": ("tensorflow", "pip install tensorflow"),
+    "leat.keras": ("keras", "pip install keras"),
+}
+
+OWN: dict[str, dict[str, str]] = {
+    "leat.tf": {},
+    "leat.keras": {
+        "Adapter": "leat._keras:Adapter",
+        "Resume": "leat._resume:Resume",
+    },
+}
