@@ -89,6 +89,9 @@ class Operation:
 # none of them keeps, or chooses by position, what that operation makes.
 TRANSPARENT = {"prefetch", "repeat", "options", "configure"}
 
+# Operations that leave samples as they are.
+PLAIN = TRANSPARENT | {"batch", "padded_batch", "unbatch", "shuffle", "take", "skip", "shard", "cache", "select", "interleave"}
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -97,7 +100,9 @@ class Chain:
     structure  of an element: nested tuples and dicts whose leaves are names of fields; a name may stand in it twice
     specs      tf.TensorSpec of each field of one sample, without the axis of the batch
     batched    elements are batches; batch_size and drop_remainder are those of the batch
-    seed       that the chain gives the engine, None: drawn
+    seed       that the chain gives the engine, None: TensorFlow's global seed, or one that is drawn
+    cardinality  elements of an iteration, as tf.data counts: -1 without end, -2 unknown
+    limit      elements after which an iteration ends, None: where the engine's data ends
     """
 
     source: Columns | Built
@@ -108,6 +113,8 @@ class Chain:
     batch_size: int | None = None
     drop_remainder: bool = False
     seed: int | None = None
+    cardinality: int = -2
+    limit: int | None = None
 
     # -------------------------------------------------------------------------------------- changing
 
@@ -125,6 +132,11 @@ class Chain:
                 raise Refused(f"a function behind {each.name}() behind batch() is TensorFlow's")
         added = Operation(name, args, kwargs)
         return replace(self, operations=(*self.operations[:at], added, *self.operations[at:]))
+
+    @property
+    def works(self) -> bool:
+        """Whether samples are changed on their way, and not only ordered and put together."""
+        return any(each.name not in PLAIN for each in self.operations)
 
     def with_(self, **changes: Any) -> Chain:
         return replace(self, **changes)
