@@ -134,7 +134,7 @@ def test_tfrecords(files):
 
 
 @pytest.mark.parametrize("cycle, block, calls", [(1, 1, None), (2, 1, None), (3, 2, tf.data.AUTOTUNE), (None, None, None),
-                                                 (9, 1, 2)])
+                                                 (9, 1, 2), (None, 2, 1), (None, 1, tf.data.AUTOTUNE)])
 def test_interleave_over_files(files, cycle, block, calls):
     def make(kind):
         return kind.from_tensor_slices(files).interleave(lambda name: KINDS[kind](name), cycle_length=cycle,
@@ -244,7 +244,7 @@ def test_generated_chains(first):
         assert ours.element_spec == theirs.element_spec, shown
         assert int(ours.cardinality()) == int(theirs.cardinality()), shown
         for _ in range(2):  # the second epoch too
-            found, wanted = elements(ours, 60), elements(theirs, 60)
+            found, wanted = elements(ours, 210), elements(theirs, 210)
             if ordered:
                 assert found == wanted, shown
             elif any(name == "batch" for name, *_ in steps):

@@ -292,7 +292,8 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
 
             cycle = -1 if cycle_length is None else verbs.whole(cycle_length, "cycle_length")
             block = 1 if block_length is None else verbs.whole(block_length, "block_length", 1)
-            return opened(chain, map_func, sources.cores() if cycle < 0 else cycle, block)
+            calls = None if num_parallel_calls is None else verbs.whole(num_parallel_calls, "num_parallel_calls")
+            return opened(chain, map_func, sources.chosen_cycle(calls) if cycle < 0 else cycle, block)
         given = (map_func, cycle_length, block_length, num_parallel_calls, deterministic, name)
         return self._verb("interleave", given, {}, lower)
 

@@ -23,9 +23,12 @@ def _name() -> str:
     return f"x{next(_numbers)}"
 
 
-def cores() -> int:
-    """What tf.data takes for a number of files in turn that it may choose."""
-    return len(os.sched_getaffinity(0))
+def chosen_cycle(parallel_calls: int | None) -> int:
+    """How many files tf.data's interleave reads in turn when it is not told, by its num_parallel_calls (-1 = AUTOTUNE)."""
+    cores = len(os.sched_getaffinity(0))
+    if parallel_calls is None:
+        return cores
+    return min(parallel_calls, cores) if parallel_calls > 0 else -(-cores // 3)
 
 
 def _tensorflow() -> Any:
@@ -157,7 +160,7 @@ def tfrecord(filenames: Any, compression_type: Any = None, buffer_size: Any = No
     cycle = 1
     if num_parallel_reads is not None:
         cycle = whole(num_parallel_reads, "num_parallel_reads")
-        cycle = cores() if cycle < 0 else cycle
+        cycle = chosen_cycle(-1) if cycle < 0 else cycle
     chain = records(files, kind, cycle, 1)
     return chain.with_(specs={"record": tf.TensorSpec([], tf.string)})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from builtins import enumerate as numbered
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -56,7 +57,7 @@ def _has(chain: Chain, *names: str) -> bool:
 
 
 def _behind_batch(chain: Chain) -> tuple[Operation, ...]:
-    at = max(i for i, each in enumerate(chain.operations) if each.name in ("batch", "padded_batch"))
+    at = max(i for i, each in numbered(chain.operations) if each.name in ("batch", "padded_batch"))
     return chain.operations[at + 1:]
 
 
@@ -102,7 +103,7 @@ def padded_batch(chain: Chain, batch_size: Any, padded_shapes: Any = None, paddi
         values *= len(names)
     if len(values) != len(names):
         raise Refused("padding_values of another structure")
-    filled = {}
+    filled, specs = {}, dict(chain.specs)
     for field, shape, value in zip(names, shapes, values):
         spec = chain.specs[field]
         own = spec.shape
@@ -112,12 +113,13 @@ def padded_batch(chain: Chain, batch_size: Any, padded_shapes: Any = None, paddi
         if len(wanted) != own.rank or any(have is not None and n not in (None, have) for n, have in zip(wanted, own)):
             raise Refused(f"{field} is filled up to a size of its own")
         if own.is_fully_defined():
+            specs[field] = type(spec)(wanted, spec.dtype)  # an axis that may differ, as far as TensorFlow knows
             continue
         if any(n is None for n in list(own)[1:]) or wanted[0] is not None or spec.dtype.name == "string":
             raise Refused(f"more than the first axis of {field} differs")
         filled[field] = 0 if value is None else value
     if not filled:
-        return batch(chain, size, drop)
+        return batch(chain, size, drop).with_(specs=specs)
     padding = ",".join(f"{field}:{float(value):g}" for field, value in filled.items())
     return chain.then("padded_batch", size, padding=padding, drop_remainder=drop).with_(
         batched=True, batch_size=size, drop_remainder=drop, cardinality=_batches(chain.cardinality, size, drop))
@@ -244,6 +246,8 @@ def cache(chain: Chain, filename: Any = "", name: Any = None) -> Chain:
     path = os.fsdecode(os.fspath(filename)) if filename else ""
     if any(word in path for word in REMOTE):
         raise Refused(f"{path} is remote")
+    if path and isinstance(chain.source, Columns) and not chain.source.files:
+        raise Refused("cache() of arrays in a file")
     if _has(chain, "cache"):
         raise Refused("cache() behind cache()")
     _unlimited(chain, "cache")
