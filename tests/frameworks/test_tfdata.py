@@ -507,3 +507,50 @@ def test_errors_are_tensorflows(files, tmp_path):
         with pytest.raises(theirs.type):
             list(wrong(Dataset))
     assert leat.Error
+
+
+# ----------------------------------------------------------------------------------------- leat.tf and Keras
+
+
+def test_names_of_leat_tf(files):
+    import leat.tf as ltf
+    from leat.tf.data import Dataset as Named
+
+    assert ltf.data.Dataset is Named is Dataset and ltf.data.TFRecordDataset is TFRecordDataset
+    assert ltf.data.AUTOTUNE == tf.data.AUTOTUNE and ltf.data.Options is tf.data.Options
+    assert ltf.data.experimental.AUTOTUNE == tf.data.experimental.AUTOTUNE
+    assert ltf.data.experimental.prefetch_to_device is tf.data.experimental.prefetch_to_device
+    for module, kind in ((ltf, Dataset), (tf, Real)):
+        experimental = module.data.experimental
+        mixed = kind.range(10).apply(experimental.shuffle_and_repeat(10, 2, seed=1))
+        assert sorted(int(n) for n in mixed) == sorted([*range(10)] * 2)
+        known = KINDS[kind](files).apply(experimental.assert_cardinality(13)).batch(4)
+        assert is_lowered(known) == (kind is Dataset) and len(known) == 4 and len(list(known)) == 4
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            list(KINDS[kind](files).apply(experimental.assert_cardinality(12)))
+        assert int(experimental.cardinality(known)) == 4
+        paths = kind.from_tensor_slices(files)
+        turns = paths.apply(experimental.parallel_interleave(KINDS[kind], cycle_length=2))
+        assert elements(turns) == elements(Real.from_tensor_slices(files).interleave(tf.data.TFRecordDataset, 2))
+        assert is_lowered(turns) == (kind is Dataset)
+
+
+def test_keras_takes_it():
+    import keras
+
+    x, y = numpy.random.default_rng(1).random((40, 4), "float32"), numpy.arange(40) % 2
+
+    def losses(kind, steps=None):
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.layers.Dense(2)])
+        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        ds = kind.from_tensor_slices((x, y)).batch(8)
+        history = model.fit(ds.repeat() if steps else ds, epochs=3, steps_per_epoch=steps, verbose=0, validation_data=ds)
+        return [*history.history["loss"], model.evaluate(ds, verbose=0), *model.predict(ds, verbose=0).ravel()]
+    assert losses(Dataset) == losses(Real)
+    assert losses(Dataset, 7) == losses(Real, 7)
+    model = keras.Sequential([keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    for kind in (Dataset, Real):
+        with pytest.raises(ValueError):
+            model.fit(kind.from_tensor_slices((x, y)), verbose=0)  # not batched

@@ -13,6 +13,17 @@ LIBRARIES = {  # what a drop-in module stands for, and the words that install it
 
 OWN: dict[str, dict[str, str]] = {
     "leat.tf": {},
+    "leat.tf.data": {
+        "Dataset": "leat._tfdata.dataset:Dataset",
+        "FixedLengthRecordDataset": "leat._tfdata.readers:FixedLengthRecordDataset",
+        "TFRecordDataset": "leat._tfdata.readers:TFRecordDataset",
+        "TextLineDataset": "leat._tfdata.readers:TextLineDataset",
+    },
+    "leat.tf.data.experimental": {
+        name: f"leat._tfdata.experimental:{name}"
+        for name in ("assert_cardinality", "cardinality", "map_and_batch", "parallel_interleave", "sample_from_datasets",
+                     "shuffle_and_repeat")
+    },
     "leat.keras": {
         "Adapter": "leat._keras:Adapter",
         "Resume": "leat._resume:Resume",

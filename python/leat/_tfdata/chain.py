@@ -102,6 +102,7 @@ class Chain:
     batched    elements are batches; batch_size and drop_remainder are those of the batch
     seed       that the chain gives the engine, None: TensorFlow's global seed, or one that is drawn
     cardinality  elements of an iteration, as tf.data counts: -1 without end, -2 unknown
+    asserted   beginnings of this chain, and how many elements the program says they have
     limit      elements after which an iteration ends, None: where the engine's data ends
     """
 
@@ -115,6 +116,7 @@ class Chain:
     seed: int | None = None
     cardinality: int = -2
     limit: int | None = None
+    asserted: tuple[tuple[Chain, int], ...] = ()
 
     # -------------------------------------------------------------------------------------- changing
 
@@ -167,6 +169,10 @@ class Chain:
 
     def build(self) -> Dataset:
         """The leat.Dataset that gives the elements in this structure."""
+        for beginning, n in self.asserted:
+            found = beginning.build().samples
+            if found != n:
+                raise Refused(f"the data set has {found} elements, and the program says {n}")
         names = set(self.fields) | {word for each in self.operations for word in _mentioned(each, self)}
         made: Any = self.source.build(names) if isinstance(self.source, Columns) else self.source.dataset
         for each in self.operations:
