@@ -43,6 +43,13 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
     """
 
     real = Real
+    _chain: Chain
+    _make: Callable[[], Any]
+    _parents: tuple[Any, ...]
+    _made: dict[bool, Any]  # TensorFlow's data set, with the engine's batches and without
+    _built: Any  # the leat.Dataset, once it was needed
+    _failed: bool  # the engine has refused it
+    _options_attr: Any
 
     def __new__(cls, variant_tensor: Any = None) -> Any:
         if variant_tensor is not None:  # as tf.data.Dataset(variant): TensorFlow's own
