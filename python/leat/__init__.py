@@ -96,6 +96,28 @@ def from_huggingface(dataset: Any, *, image: str | None = "image", label: str | 
     return make(dataset, image, label, decode, fields)
 
 
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext leat` in a notebook: from now on its imports of TensorFlow and Keras are those of leat, see leat.auto.
+
+    ipython: the shell, which IPython gives.
+    """
+    import os
+
+    from ._dropin.aliases import begin
+
+    begin(os.getcwd(), how="%load_ext leat")
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext leat`: imports are those of Python again.
+
+    ipython: the shell, which IPython gives.
+    """
+    from ._dropin.aliases import end
+
+    end()
+
+
 def __getattr__(name: str) -> Any:
     if name in ("device", "keras", "tf"):  # modules that are imported when they are asked for
         from importlib import import_module

@@ -99,3 +99,28 @@ print(leat.keras.backend.backend())
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.resume")], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "KERAS_BACKEND": "jax"})
     assert done.stdout == "jax\n", done.stderr
+
+
+def test_script_with_its_imports_as_they_are(tmp_path):
+    """The libraries see nothing of it: Keras imports TensorFlow itself, while the script trains."""
+    (tmp_path / "train.py").write_text("""
+import sys
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+from tensorflow import keras
+from tensorflow.keras import layers
+from tensorflow.keras.layers import Dense
+import keras as other
+import beside
+assert (tf.__name__, other.__name__, beside.tf) == ("leat.tf", "leat.keras", tf)
+real = sys.modules["tensorflow"]
+assert real.__name__ == "tensorflow" and v1 is real.compat.v1 and layers.Dense is Dense is other.layers.Dense
+model = keras.Sequential([layers.Input((4,)), Dense(3)])
+model.compile("sgd", "mse")
+model.fit(tf.data.Dataset.from_tensor_slices((tf.ones((8, 4)), tf.ones((8, 3)))).batch(4), verbose=0)
+print("trained", sys.argv)
+""")
+    (tmp_path / "beside.py").write_text("import tensorflow as tf")
+    done = subprocess.run([sys.executable, "-m", "leat", "train.py", "x"], capture_output=True, text=True, timeout=120,
+                          cwd=tmp_path)
+    assert done.stdout == "trained ['train.py', 'x']\n", done.stderr

@@ -10,42 +10,50 @@ import pytest
 from conftest import LIMIT, PACKAGE
 from leat._dropin.names import OWN
 
-# tensorflow has data, image and python.tools as modules, and keras as an object that loads another package when asked.
+# As in TensorFlow, modules lie in folders of other names, and keras is an object that loads another package when asked.
 FILES = {
     "tensorflow/__init__.py": """
-import types
-from tensorflow._api import data, image
+import os, types, keras as _keras
+from tensorflow._api.v2 import compat, data, image
 __version__ = "2.99"
 constant = object()
 class Lazy(types.ModuleType):
     def __getattr__(self, name):
-        import keras._tf_keras
-        return getattr(keras._tf_keras, name)
+        import keras._tf_keras.keras
+        return getattr(keras._tf_keras.keras, name)
     def __dir__(self):
-        import keras._tf_keras
-        return dir(keras._tf_keras)
+        import keras._tf_keras.keras
+        return dir(keras._tf_keras.keras)
 keras = Lazy("keras")
-__all__ = ["constant", "data", "image", "keras", "__version__"]
+del keras.__dict__["__name__"]
+__path__ = [os.path.dirname(_keras.__file__) + "/_tf_keras", *__path__, __path__[0] + "/_api/v2"]
+__all__ = ["compat", "constant", "data", "image", "keras", "__version__"]
 """,
     "tensorflow/_api/__init__.py": "",
-    "tensorflow/_api/data.py": "class Dataset: pass\nclass Options: pass\nDataset.__module__ = 'tensorflow'",
-    "tensorflow/_api/image.py": "def resize(): pass",
+    "tensorflow/_api/v2/__init__.py": "",
+    "tensorflow/_api/v2/data.py": "from tensorflow.python.dataset import Dataset, Options",
+    "tensorflow/_api/v2/image.py": "from tensorflow.python.tools import resize",
+    "tensorflow/_api/v2/compat/__init__.py": "from tensorflow._api.v2.compat import v1",
+    "tensorflow/_api/v2/compat/v1.py": "",
     "tensorflow/python/__init__.py": "",
-    "tensorflow/python/tools.py": "freeze = 1",
+    "tensorflow/python/dataset.py": "class Dataset: pass\nclass Options: pass",
+    "tensorflow/python/tools.py": "def resize(): pass",
     "tensorflow/broken.py": "import not_to_be_found",
     "keras/__init__.py": "class Model: pass\nfrom keras import layers",
     "keras/layers.py": "class Dense: pass",
-    "keras/_tf_keras/__init__.py": "from keras import Model\nfrom keras._tf_keras import layers, preprocessing",
-    "keras/_tf_keras/layers.py": "from keras.layers import Dense",
-    "keras/_tf_keras/preprocessing/__init__.py": "from keras._tf_keras.preprocessing import image",
-    "keras/_tf_keras/preprocessing/image.py": "class ImageDataGenerator: pass\nload_img = 1",
+    "keras/_tf_keras/__init__.py": "",
+    "keras/_tf_keras/keras/__init__.py": "from keras import Model\nfrom keras._tf_keras.keras import layers, preprocessing",
+    "keras/_tf_keras/keras/layers.py": "from keras.layers import Dense",
+    "keras/_tf_keras/keras/preprocessing/__init__.py": "from keras._tf_keras.keras.preprocessing import image",
+    "keras/_tf_keras/keras/preprocessing/image.py": "from keras._tf_keras.generator import ImageDataGenerator\nload_img = 1",
+    "keras/_tf_keras/generator.py": "class ImageDataGenerator: pass",
     "ours.py": "class Dataset: pass\nclass ImageDataGenerator: pass",
 }
 BEGIN = """
 import sys
 from leat._dropin import names
-names.OWN["leat.tf.data"] = {"Dataset": "ours:Dataset"}
-names.OWN["leat.tf.keras.preprocessing.image"] = {"ImageDataGenerator": "ours:ImageDataGenerator"}
+names.OWN = {"leat.tf.data": {"Dataset": "ours:Dataset"}, "leat.keras": {"Resume": "leat._resume:Resume"},
+             "leat.tf.keras.preprocessing.image": {"ImageDataGenerator": "ours:ImageDataGenerator"}}
 """
 
 
@@ -85,7 +93,7 @@ import ours
 assert tf.data.Dataset is ours.Dataset
 import tensorflow, keras
 assert tf.constant is tensorflow.constant and tf.__version__ == "2.99" and tf.data.Options is tensorflow.data.Options
-assert tf.image is tensorflow.image and tf.keras.layers is keras._tf_keras.layers and tf.keras.Model is keras.Model
+assert tf.image is tensorflow.image and tf.keras.layers is keras._tf_keras.keras.layers and tf.keras.Model is keras.Model
 assert tf.keras.preprocessing.image.ImageDataGenerator is ours.ImageDataGenerator
 assert tf.keras.preprocessing.image.load_img == 1
 assert tensorflow.data.Dataset is not ours.Dataset and sys.modules["tensorflow"] is tensorflow
@@ -105,14 +113,14 @@ import leat.tf.python.tools
 import leat.keras
 from leat.keras import layers as others
 import ours, tensorflow, importlib
-assert layers is tensorflow.keras.layers and Dense is layers.Dense is others.Dense is leat.keras.layers.Dense
+assert layers is tensorflow.keras.layers is leat.tf.keras.layers and Dense is layers.Dense is others.Dense is leat.keras.layers.Dense
 assert ImageDataGenerator is ours.ImageDataGenerator and image is keras.preprocessing.image and load_img == 1
 assert keras is leat.tf.keras and data is leat.tf.data and tools is tensorflow.python.tools
 for name in ("leat.tf", "leat.tf.keras", "leat.tf.data", "leat.keras"):
     module = sys.modules[name]
     assert module.__spec__.name == name == module.__name__ and module.__path__ == []
     assert importlib.import_module(name) is module
-assert "leat.tf.keras.layers" in sys.modules and layers.__spec__.name == "keras._tf_keras.layers"  # untouched
+assert "leat.tf.keras.layers" in sys.modules and layers.__spec__.name == "keras._tf_keras.keras.layers"  # untouched
 names = {}
 exec("from leat.tf import *", names)
 assert names["keras"] is keras and names["constant"] is tensorflow.constant and names["data"] is data
@@ -125,7 +133,7 @@ def test_dir_is_merged(over):
     over("""
 import leat.tf as tf, leat.keras
 assert {"Dataset", "Options"} <= set(dir(tf.data)) and {"constant", "keras", "data", "image"} <= set(dir(tf))
-assert {"Model", "layers", "Resume", "Adapter"} <= set(dir(leat.keras)) and "_become" not in dir(tf)
+assert {"Model", "layers", "Resume"} <= set(dir(leat.keras)) and "_become" not in dir(tf)
 assert {"preprocessing", "layers", "Model"} <= set(dir(tf.keras))
 """)
 
@@ -157,7 +165,7 @@ for code in ("tf.nothing", "import leat.tf.nothing", "from leat.tf import nothin
     assert said[:3] == ["AttributeError module 'tensorflow' has no attribute 'nothing'",
                         "ModuleNotFoundError No module named 'leat.tf.nothing'",
                         f"ImportError cannot import name 'nothing' from 'leat.tf' ({PACKAGE}/leat/tf.py)"]
-    assert said[3].startswith("ImportError cannot import name 'Dens' from 'keras._tf_keras.layers'")
+    assert said[3].startswith("ImportError cannot import name 'Dens' from 'keras._tf_keras.keras.layers'")
     assert said[4:] == ["ModuleNotFoundError No module named 'leat.tf.constant'",
                         "ModuleNotFoundError No module named 'not_to_be_found'",
                         "AttributeError module 'leat.tf.data' has no attribute '__file__'"]
