@@ -16,28 +16,32 @@ PARTS = ("train", "validation", "test")
 class Chances(Operations):
     """Operations that a sample gets by chance: a part of Dataset, and of what its functions get."""
 
-    def random_apply(self, p: float, transform: Transform) -> Self:
+    def random_apply(self, p: float, transform: Transform, *, seed: int | None = None) -> Self:
         """Applies operations on pictures to some samples, each with probability p; the others stay as they are.
 
             ds.random_apply(0.5, lambda d: d.gaussian_blur(3).adjust_brightness(0.2))
 
         p: how likely
         transform: a function that adds operations to what it is given, or their text. They keep size and type.
+        seed: operations with equal seeds draw equally, and so do those of their texts (default: each has its own draws)
         """
-        return self._add("random_apply", (p, _text("random_apply", transform)), {})
+        return self._add("random_apply", (p, _text("random_apply", transform)), {} if seed is None else {"seed": seed})
 
-    def random_choice(self, transforms: Sequence[Transform], weights: Sequence[float] | None = None) -> Self:
+    def random_choice(self, transforms: Sequence[Transform], weights: Sequence[float] | None = None, *,
+                      seed: int | None = None) -> Self:
         """Applies one of several chains of operations on pictures, drawn for each sample.
 
             ds.random_choice([lambda d: d.gaussian_blur(3), lambda d: d.adjust_gamma(2)], weights=(2, 1))
 
         transforms: functions that add operations to what they are given, or their texts. They keep size and type.
         weights: how likely each of them is (default: all alike)
+        seed: operations with equal seeds draw equally, and so do those of their texts (default: each has its own draws)
         """
         if callable(transforms) or isinstance(transforms, str):
             raise TypeError("random_choice() takes a list: random_choice([lambda d: ..., lambda d: ...])")
         texts = [_text("random_choice", transform) for transform in transforms]
-        return self._add("random_choice", tuple(texts), {} if weights is None else {"weights": tuple(weights)})
+        named = {"weights": None if weights is None else tuple(weights), "seed": seed}
+        return self._add("random_choice", tuple(texts), {name: value for name, value in named.items() if value is not None})
 
 
 class Recording(Chances):

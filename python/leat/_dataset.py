@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 COMBINING = {"concatenate", "sample_from", "choose_from", "zip"}
 BATCHING = {"batch": True, "padded_batch": True, "rebatch": True, "unbatch": False}
-OWN_SEED = {"synth", "split"}  # their seed says nothing about that of other operations
+# Operations whose seed others follow; that of any other operation says nothing about others.
+LEADING_SEED = {"options", "shuffle", "balance", "rejection_resample", "sample_from"}
 # What may stand between a source of files and the decoding that is added for it: it does not look at pixels.
 BEFORE_DECODE = {"options", "label_map", "one_hot", "enumerate", "select", "parse", "prefetch", "with_path"}
 
@@ -87,7 +88,7 @@ def _has_seed(operation: str) -> bool:
     if name in COMBINING:
         inner = [text for key, word in words if key != "seed" for text in split_text(word) if text]
         return "seed" in dict(words) or any(_has_seed(text) for text in inner)
-    return "seed" in dict(words) and name not in OWN_SEED
+    return "seed" in dict(words) and name in LEADING_SEED
 
 
 class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):

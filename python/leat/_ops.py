@@ -232,6 +232,7 @@ OPS: dict[str, Op] = {
     "random_jpeg_quality": Op("image", "The same with a whole number drawn from [lower, upper).", (
         Arg("lower", "int", None, (), 0, 100, False, (), "least quality"),
         Arg("upper", "int", None, (), 0, 100, False, (), "above the best quality"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("lower", "upper")),
     "resize": Op("image", "Another size; flavour tf gives f32 (nearest keeps the type), flavour pil is antialiased and gives u8.", (
         Arg("height", "int", None, (), 1, 65535, False, (), "in pixels"),
@@ -290,6 +291,7 @@ OPS: dict[str, Op] = {
         Arg("mode", "word", "constant", ("constant", "edge", "reflect", "symmetric"), 0, 0, True, ("padding_mode",), "what the border shows"),
         Arg("fill", "text", "0", (), 0, 0, True, (), "of a constant border: one number, or one a channel, in the picture's units"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("height", "width")),
     "random_resized_crop": Op("image", "A part of drawn area, aspect ratio and place, resized; only that part is decoded.", (
         Arg("height", "int", None, (), 1, 65535, False, (), "in pixels"),
@@ -299,6 +301,7 @@ OPS: dict[str, Op] = {
         Arg("method", "word", "bilinear", ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"), 0, 0, True, ("interpolation",), "interpolation; pil has nearest, box, bilinear, hamming, bicubic, lanczos; tf all but the last three"),
         Arg("flavour", "word", "pil", ("pil", "tf"), 0, 0, True, (), "whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("height", "width")),
     "sample_distorted_bounding_box": Op("image", "A part of drawn height, aspect ratio and place as TensorFlow draws it, resized; only that part is decoded.", (
         Arg("height", "int", None, (), 1, 65535, False, (), "in pixels"),
@@ -310,6 +313,7 @@ OPS: dict[str, Op] = {
         Arg("box_field", "field", "", (), 0, 0, True, (), "boxes of which at least one is covered; without it the whole picture"),
         Arg("method", "word", "bilinear", ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"), 0, 0, True, ("interpolation",), "interpolation of tf.image.resize"),
         Arg("antialias", "bool", "false", (), 0, 0, True, (), "widen the filter when the picture shrinks"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("height", "width")),
     "pad": Op("image", "A border around the picture.", (
         Arg("top", "int", None, (), 0, 65535, False, (), "rows"),
@@ -322,13 +326,16 @@ OPS: dict[str, Op] = {
     ), ("top", "bottom", "left", "right")),
     "random_flip_left_right": Op("image", "Mirrors left and right, by chance.", (
         Arg("p", "number", "0.5", (), 0, 1, False, (), "how likely"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p",)),
     "random_flip_up_down": Op("image", "Mirrors top and bottom, by chance.", (
         Arg("p", "number", "0.5", (), 0, 1, False, (), "how likely"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p",)),
     "random_flip": Op("image", "Mirrors half of the pictures; with both directions, one coin decides about both.", (
         Arg("mode", "word", "horizontal_and_vertical", ("horizontal_and_vertical", "horizontal", "vertical"), 0, 0, False, (), "which way"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("mode",)),
     "rot90": Op("image", "Turned counter-clockwise by quarters.", (
         Arg("k", "int", "1", (), -1000, 1000, False, (), "how many quarters; below 0: clockwise"), FIELD,
@@ -342,6 +349,7 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "bilinear", ("nearest", "bilinear"), 0, 0, True, (), "nearest keeps the type, bilinear gives f32"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("factor",)),
     "random_zoom": Op("image", "Shrinks (positive numbers) or enlarges (negative ones) the picture about its middle.", (
         Arg("height_factor", "text", None, (), 0, 0, False, (), "change of the height: 0.2 is -20 % to +20 %; or low,high"),
@@ -350,6 +358,7 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "bilinear", ("nearest", "bilinear"), 0, 0, True, (), "nearest keeps the type, bilinear gives f32"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("height_factor", "width_factor")),
     "random_translation": Op("image", "Moves the picture, down and to the right for positive numbers.", (
         Arg("height_factor", "text", None, (), 0, 0, False, (), "share of the height; 0.2 is up to 20 % either way; or low,high"),
@@ -358,6 +367,7 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "bilinear", ("nearest", "bilinear"), 0, 0, True, (), "nearest keeps the type, bilinear gives f32"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("height_factor", "width_factor")),
     "random_shear": Op("image", "Slants the picture about its upper left corner; both directions have the same drawn sign.", (
         Arg("x_factor", "text", "0", (), 0, 0, False, (), "pixels to the side for each one down, 0 to 1; or low,high"),
@@ -366,6 +376,7 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "bilinear", ("nearest", "bilinear"), 0, 0, True, (), "nearest keeps the type, bilinear gives f32"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("x_factor", "y_factor")),
     "random_perspective": Op("image", "Moves the corners of the picture but the upper left one; outside lies a constant.", (
         Arg("factor", "text", "1", (), 0, 0, False, (), "how likely, drawn from 0,factor or low,high"),
@@ -373,6 +384,7 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "bilinear", ("nearest", "bilinear"), 0, 0, True, (), "nearest keeps the type, bilinear gives f32"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("factor", "scale")),
     "random_elastic_transform": Op("image", "Pulls the picture about as if it were of rubber.", (
         Arg("factor", "text", "1", (), 0, 0, False, (), "how likely, drawn from 0,factor or low,high"),
@@ -383,6 +395,7 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "bilinear", ("nearest", "bilinear"), 0, 0, True, (), "nearest keeps the type, bilinear gives f32"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("factor", "scale")),
     "affine": Op("image", "Any mix of flips, zoom, shear, rotation, shift and perspective about the middle, in one sampling.", (
         Arg("rotate", "text", "0", (), 0, 0, True, (), "degrees counter-clockwise: 20 is -20 to 20; or low,high"),
@@ -400,6 +413,7 @@ OPS: dict[str, Op] = {
         Arg("fill", "word", "reflect", ("constant", "nearest", "reflect", "wrap"), 0, 0, True, ("fill_mode",), "what lies beyond the edge"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ()),
     "random_affine": Op("image", "Rotation, shift, scale and shear of a u8 picture in one sampling, as Pillow does it.", (
         Arg("degrees", "text", None, (), 0, 0, False, (), "clockwise: 20 is -20 to 20; or low,high"),
@@ -409,6 +423,7 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "nearest", ("nearest", "bilinear"), 0, 0, True, (), "both give u8"),
         Arg("value", "text", "0", (), 0, 0, True, ("fill_value",), "of fill=constant: one number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("degrees",)),
     "adjust_brightness": Op("image", "Adds a number to all values; u8 counts as 0 to 1 and is clipped.", (
         Arg("delta", "number", None, (), -1000000, 1000000, False, (), "what is added; keras: a share of the range; pil: a factor"),
@@ -421,6 +436,7 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "tf", ("tf", "keras"), 0, 0, True, (), "tf keeps the type; keras gives f32, changes by a share of the range and clips"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("max_delta",)),
     "adjust_contrast": Op("image", "Moves values away from their mean, or toward it with a factor below 1.", (
         Arg("factor", "number", None, (), -1000000, 1000000, False, (), "1 changes nothing"),
@@ -434,6 +450,7 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "tf", ("tf", "keras", "pil"), 0, 0, True, (), "tf keeps the type; keras gives f32 and clips; pil works on u8 around the gray mean"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("lower", "upper")),
     "autocontrast": Op("image", "Stretches each channel from its smallest and largest value to 0 and 255.", (
         Arg("flavour", "word", "pil", ("pil", "keras", "torch"), 0, 0, True, (), "pil as Pillow; keras gives f32; torch as torchvision does tensors"),
@@ -445,6 +462,7 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "pil", ("pil", "keras", "torch"), 0, 0, True, (), "pil as Pillow; keras gives f32; torch as torchvision does tensors"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p",)),
     "equalize": Op("image", "Spreads the u8 values of each channel so that all are about equally frequent.", (
         Arg("flavour", "word", "pil", ("pil", "keras"), 0, 0, True, (), "whose arithmetic"), FIELD,
@@ -452,6 +470,7 @@ OPS: dict[str, Op] = {
     "random_equalize": Op("image", "The same, by chance.", (
         Arg("p", "number", "0.5", (), 0, 1, False, (), "how likely"),
         Arg("flavour", "word", "pil", ("pil", "keras"), 0, 0, True, (), "whose arithmetic"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p",)),
     "adjust_saturation": Op("image", "Multiplies the saturation of colours.", (
         Arg("factor", "number", None, (), 0, 1000000, False, (), "0 gives gray, 1 changes nothing; keras: 0.5 changes nothing"),
@@ -465,6 +484,7 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "tf", ("tf", "keras", "pil"), 0, 0, True, (), "tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("lower", "upper")),
     "adjust_hue": Op("image", "Turns the hue of colours by a part of the circle.", (
         Arg("delta", "number", None, (), -1, 1, False, (), "part of a turn"),
@@ -477,6 +497,7 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "tf", ("tf", "keras", "pil"), 0, 0, True, (), "tf keeps the type; keras gives f32 as the layer; pil works on u8 as Pillow, torchvision"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("max_delta",)),
     "rgb_to_grayscale": Op("image", "Colours to gray, as one channel or as three equal ones.", (
         Arg("channels", "int", "1", (), 1, 3, True, (), "1, or 3 equal ones"),
@@ -487,11 +508,13 @@ OPS: dict[str, Op] = {
         Arg("p", "number", "0.1", (), 0, 1, False, (), "how likely"),
         Arg("flavour", "word", "tf", ("tf", "pil"), 0, 0, True, (), "whose weights: tf.image on u8 and f32, or Pillow and torchvision on u8"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p",)),
     "random_color_degeneration": Op("image", "Moves colours toward their gray by a drawn share, as f32.", (
         Arg("factor", "text", None, (), 0, 0, False, (), "largest share, either way, or low,high"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("factor",)),
     "color_jitter": Op("image", "Brightness, contrast, saturation and hue by drawn amounts, in a drawn order.", (
         Arg("brightness", "text", "0", (), 0, 0, False, (), "factor from 1 - x to 1 + x, or low,high"),
@@ -501,6 +524,7 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "pil", ("pil", "keras"), 0, 0, True, (), "pil: u8 as torchvision on Pillow's images; keras: f32, in this order, the layers' factors"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("brightness", "contrast", "saturation", "hue")),
     "adjust_gamma": Op("image", "gain times each value to the power gamma; u8 counts as 0 to 1.", (
         Arg("gamma", "number", None, (), 0, 1000, False, (), "above 1 darkens"),
@@ -510,6 +534,7 @@ OPS: dict[str, Op] = {
         Arg("lower", "number", None, (), 0, 1000, False, (), "smallest gamma"),
         Arg("upper", "number", None, (), 0, 1000, False, (), "largest gamma"),
         Arg("gain", "number", "1", (), -1000000, 1000000, True, (), "factor afterwards"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("lower", "upper")),
     "invert": Op("image", "The largest value minus each value.", (
         Arg("max", "number", "", (), -1000000000, 1000000000, True, (), "f32: the largest value of a pixel, such as 1 or 255"),
@@ -519,6 +544,7 @@ OPS: dict[str, Op] = {
         Arg("p", "number", "0.5", (), 0, 1, False, (), "how likely"),
         Arg("max", "number", "", (), -1000000000, 1000000000, True, (), "f32: the largest value of a pixel, such as 1 or 255"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p",)),
     "posterize": Op("image", "Keeps the highest bits of u8 values.", (
         Arg("bits", "text", None, (), 0, 0, False, (), "how many to keep, 0 to 8"), FIELD,
@@ -526,6 +552,7 @@ OPS: dict[str, Op] = {
     "random_posterize": Op("image", "The same, by chance, and with a drawn number of bits if two are given.", (
         Arg("bits", "text", None, (), 0, 0, False, (), "how many to keep, 0 to 8"),
         Arg("p", "number", "0.5", (), 0, 1, False, (), "how likely"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("bits", "p")),
     "solarize": Op("image", "Inverts u8 values that are not below a threshold.", (
         Arg("threshold", "text", "128", (), 0, 0, False, (), "values from here on are inverted"),
@@ -535,9 +562,11 @@ OPS: dict[str, Op] = {
         Arg("threshold", "text", "128", (), 0, 0, False, (), "values from here on are inverted"),
         Arg("p", "number", "0.5", (), 0, 1, False, (), "how likely"),
         Arg("addition", "text", "0", (), 0, 0, True, (), "added and clipped before, -255 to 255"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("threshold", "p")),
     "channel_shift": Op("image", "Adds one drawn number to all values and clips them to the range the picture had, as f32.", (
         Arg("range", "text", None, (), 0, 0, False, (), "largest change, or low,high"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("range",)),
     "gaussian_blur": Op("image", "Blurs with a Gaussian of drawn width.", (
         Arg("kernel", "int", None, (), 1, 255, False, ("kernel_size",), "pixels along each axis, an odd number"),
@@ -546,6 +575,7 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "torch", ("torch", "keras"), 0, 0, True, (), "torch: reflects at the border, keeps the type; keras: zeros there, gives f32, clips"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("kernel", "sigma")),
     "adjust_sharpness": Op("image", "Blends with the smoothed picture, or away from it.", (
         Arg("factor", "number", None, (), -1000000, 1000000, False, (), "0 is smooth"),
@@ -560,11 +590,13 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "pil", ("pil", "keras"), 0, 0, True, (), "pil: u8, 1 changes nothing, the border stays; keras: gives f32, 0.5 changes nothing, clips"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("lower", "upper")),
     "gaussian_noise": Op("image", "Adds normal noise to every value; u8 counts as 0 to 1 and is clipped.", (
         Arg("stddev", "number", None, (), 0, 1000000, False, (), "its standard deviation"),
         Arg("mean", "number", "0", (), -1000000, 1000000, True, (), "of the noise"),
         Arg("clip", "bool", "false", (), 0, 0, True, (), "f32: keep values within 0 to 1, as torchvision"), FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("stddev",)),
     "random_erasing": Op("image", "Fills a part of drawn area, shape and place.", (
         Arg("p", "number", "0.5", (), 0, 1, False, (), "how likely"),
@@ -574,12 +606,14 @@ OPS: dict[str, Op] = {
         Arg("flavour", "word", "torch", ("torch", "keras"), 0, 0, True, (), "whose draws and noise; keras gives f32"),
         Arg("range", "text", "0,255", (), 0, 0, True, (), "flavour=keras: the values that pictures have, low,high"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p",)),
     "cutout": Op("image", "Fills a square whose middle lies anywhere in the picture.", (
         Arg("size", "int", None, (), 1, 65535, False, (), "of a side, in pixels"),
         Arg("p", "number", "1", (), 0, 1, True, (), "how likely"),
         Arg("value", "text", "0", (), 0, 0, True, (), "what fills it, in the picture's units: a number, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("size",)),
     "normalize": Op("image", "(x * scale - mean) / std for each channel, as f32; imagenet gives the usual means, stds and scale 1/255.", (
         Arg("name", "word", "given", ("given", "imagenet"), 0, 0, False, (), "known numbers"),
@@ -622,18 +656,21 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "nearest", ("nearest", "bilinear"), 0, 0, True, (), "how shears, moves and turns sample"),
         Arg("fill", "text", "0", (), 0, 0, True, (), "what they show outside of the picture: a number from 0 to 255, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("num_ops", "magnitude")),
     "trivial_augment_wide": Op("image", "One of fourteen operations at a strength from a wide range, both drawn.", (
         Arg("bins", "int", "31", (), 2, 1000, True, ("num_magnitude_bins",), "steps from no to full strength"),
         Arg("interpolation", "word", "nearest", ("nearest", "bilinear"), 0, 0, True, (), "how shears, moves and turns sample"),
         Arg("fill", "text", "0", (), 0, 0, True, (), "what they show outside of the picture: a number from 0 to 255, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ()),
     "auto_augment": Op("image", "One of 25 pairs of operations that were found for a data set.", (
         Arg("policy", "word", "imagenet", ("imagenet", "cifar10", "svhn"), 0, 0, False, (), "which data set"),
         Arg("interpolation", "word", "nearest", ("nearest", "bilinear"), 0, 0, True, (), "how shears, moves and turns sample"),
         Arg("fill", "text", "0", (), 0, 0, True, (), "what they show outside of the picture: a number from 0 to 255, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("policy",)),
     "augmix": Op("image", "Mixes the picture with others that chains of operations make of it, in drawn shares.", (
         Arg("severity", "int", "3", (), 1, 10, True, (), "how many of ten steps of strength are drawn from"),
@@ -644,14 +681,17 @@ OPS: dict[str, Op] = {
         Arg("interpolation", "word", "bilinear", ("nearest", "bilinear"), 0, 0, True, (), "how shears, moves and turns sample"),
         Arg("fill", "text", "0", (), 0, 0, True, (), "what they show outside of the picture: a number from 0 to 255, or one a channel"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ()),
     "random_apply": Op("image", "Applies the image operations of a text to some samples, drawn one by one; the others stay as they are.", (
         Arg("p", "number", None, (), 0, 1, False, (), "how likely"),
         Arg("text", "text", None, (), 0, 0, False, (), "operations on pictures that keep size and type, in quotes: 'gaussian_blur 3 | invert'"),
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("p", "text")),
     "random_choice": Op("image", "Applies the image operations of one of several texts, drawn for each sample.", (
         Arg("texts", "texts", None, (), 0, 0, False, (), "operations on pictures that keep size and type, each in quotes: 'gaussian_blur 3' 'invert'"),
         Arg("weights", "text", "", (), 0, 0, True, (), "how likely each of them is, such as 2,1; left out: all alike"),
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("texts",)),
     "image_data_generator": Op("image", "All that Keras' ImageDataGenerator does to a picture, in its order, with one sampling; gives f32.", (
         Arg("rotation", "text", "0", (), 0, 0, True, ("rotation_range",), "degrees: 20 is -20 to 20; or low,high"),
@@ -673,6 +713,7 @@ OPS: dict[str, Op] = {
         Arg("std", "text", "", (), 0, 0, True, (), "featurewise: divided by it + 1e-6"),
         Arg("flavour", "word", "keras3", ("keras3", "keras28", "fixed"), 0, 0, True, (), "which axes and which middle, see the reference"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ()),
     "mask": Op("sample", "From here on this field moves with a picture, by nearest values: classes of pixels stay what they are.", (
         Arg("field", "field", None, (), 0, 0, False, (), "the mask, decoded"),
@@ -704,6 +745,7 @@ OPS: dict[str, Op] = {
         Arg("p", "number", "1", (), 0, 1, True, (), "how likely"),
         Arg("labels", "field", "label", (), 0, 0, True, (), "f32 labels that are mixed with the same shares; none: there are none"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("alpha",)),
     "cutmix": Op("batch", "Pastes a box of the next sample of the group into each sample of a batch; labels are mixed by area.", (
         Arg("alpha", "number", "1", (), 0, 1000000, False, (), "of Beta(alpha, alpha), from which the own share is drawn"),
@@ -711,6 +753,7 @@ OPS: dict[str, Op] = {
         Arg("p", "number", "1", (), 0, 1, True, (), "how likely"),
         Arg("labels", "field", "label", (), 0, 0, True, (), "f32 labels that are mixed with the same shares; none: there are none"),
         FIELD,
+        Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("alpha",)),
     "batch": Op("batch", "Puts consecutive samples together.", (
         Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
@@ -1055,7 +1098,7 @@ class Operations:
 
     @_operation
     def random_jpeg_quality(
-        self, lower, upper, *, field="image",
+        self, lower, upper, *, field="image", seed=None,
     ):
         """The same with a whole number drawn from [lower, upper).
 
@@ -1064,6 +1107,7 @@ class Operations:
         lower: least quality
         upper: above the best quality
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1198,7 +1242,7 @@ class Operations:
 
     @_operation
     def random_crop(
-        self, height, width=None, *, padding=0, mode="constant", fill=0, field="image",
+        self, height, width=None, *, padding=0, mode="constant", fill=0, field="image", seed=None,
     ):
         """A part of a given size at a drawn place; only that part is decoded.
 
@@ -1210,12 +1254,13 @@ class Operations:
         mode: what the border shows (constant, edge, reflect, symmetric) (also called padding_mode)
         fill: of a constant border: one number, or one a channel, in the picture's units
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_resized_crop(
         self, height, width=None, *, scale=(0.08, 1), ratio=(3 / 4, 4 / 3), method="bilinear", flavour="pil",
-        field="image",
+        field="image", seed=None,
     ):
         """A part of drawn area, aspect ratio and place, resized; only that part is decoded.
 
@@ -1230,12 +1275,13 @@ class Operations:
             hamming, lanczos) (also called interpolation)
         flavour: whose resize: Pillow's, antialiased, u8; or tf.image.resize, f32 (pil, tf)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def sample_distorted_bounding_box(
         self, height, width=None, *, area=(0.05, 1), ratio=(0.75, 1.33), attempts=100, covered=0.1, box_field=None,
-        method="bilinear", antialias=False, field="image",
+        method="bilinear", antialias=False, field="image", seed=None,
     ):
         """A part of drawn height, aspect ratio and place as TensorFlow draws it, resized; only that part is
         decoded.
@@ -1253,6 +1299,7 @@ class Operations:
             gaussian, mitchellcubic) (also called interpolation)
         antialias: widen the filter when the picture shrinks
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1274,7 +1321,7 @@ class Operations:
 
     @_operation
     def random_flip_left_right(
-        self, p=0.5, *, field="image",
+        self, p=0.5, *, field="image", seed=None,
     ):
         """Mirrors left and right, by chance.
 
@@ -1282,11 +1329,12 @@ class Operations:
 
         p: how likely
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_flip_up_down(
-        self, p=0.5, *, field="image",
+        self, p=0.5, *, field="image", seed=None,
     ):
         """Mirrors top and bottom, by chance.
 
@@ -1294,11 +1342,12 @@ class Operations:
 
         p: how likely
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_flip(
-        self, mode="horizontal_and_vertical", *, field="image",
+        self, mode="horizontal_and_vertical", *, field="image", seed=None,
     ):
         """Mirrors half of the pictures; with both directions, one coin decides about both.
 
@@ -1306,6 +1355,7 @@ class Operations:
 
         mode: which way (horizontal_and_vertical, horizontal, vertical)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1333,7 +1383,7 @@ class Operations:
 
     @_operation
     def random_rotation(
-        self, factor, *, fill="reflect", interpolation="bilinear", value=0, field="image",
+        self, factor, *, fill="reflect", interpolation="bilinear", value=0, field="image", seed=None,
     ):
         """Turns the picture about its middle, counter-clockwise for positive numbers.
 
@@ -1344,11 +1394,13 @@ class Operations:
         interpolation: nearest keeps the type, bilinear gives f32 (nearest, bilinear)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_zoom(
         self, height_factor, width_factor=None, *, fill="reflect", interpolation="bilinear", value=0, field="image",
+        seed=None,
     ):
         """Shrinks (positive numbers) or enlarges (negative ones) the picture about its middle.
 
@@ -1360,11 +1412,13 @@ class Operations:
         interpolation: nearest keeps the type, bilinear gives f32 (nearest, bilinear)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_translation(
         self, height_factor, width_factor, *, fill="reflect", interpolation="bilinear", value=0, field="image",
+        seed=None,
     ):
         """Moves the picture, down and to the right for positive numbers.
 
@@ -1376,11 +1430,12 @@ class Operations:
         interpolation: nearest keeps the type, bilinear gives f32 (nearest, bilinear)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_shear(
-        self, x_factor=0, y_factor=0, *, fill="reflect", interpolation="bilinear", value=0, field="image",
+        self, x_factor=0, y_factor=0, *, fill="reflect", interpolation="bilinear", value=0, field="image", seed=None,
     ):
         """Slants the picture about its upper left corner; both directions have the same drawn sign.
 
@@ -1392,11 +1447,12 @@ class Operations:
         interpolation: nearest keeps the type, bilinear gives f32 (nearest, bilinear)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_perspective(
-        self, factor=1, scale=1, *, interpolation="bilinear", value=0, field="image",
+        self, factor=1, scale=1, *, interpolation="bilinear", value=0, field="image", seed=None,
     ):
         """Moves the corners of the picture but the upper left one; outside lies a constant.
 
@@ -1407,12 +1463,13 @@ class Operations:
         interpolation: nearest keeps the type, bilinear gives f32 (nearest, bilinear)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_elastic_transform(
         self, factor=1, scale=1, *, range=(0, 255), flavour="keras", fill="reflect", interpolation="bilinear", value=0,
-        field="image",
+        field="image", seed=None,
     ):
         """Pulls the picture about as if it were of rubber.
 
@@ -1426,12 +1483,13 @@ class Operations:
         interpolation: nearest keeps the type, bilinear gives f32 (nearest, bilinear)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def affine(
         self, *, rotate=0, shear_x=0, shear_y=0, zoom=0, zoom_x=0, zoom_y=0, shift_x=0, shift_y=0, flip_x=0, flip_y=0,
-        perspective=0, order="1", fill="reflect", value=0, field="image",
+        perspective=0, order="1", fill="reflect", value=0, field="image", seed=None,
     ):
         """Any mix of flips, zoom, shear, rotation, shift and perspective about the middle, in one sampling.
 
@@ -1452,11 +1510,13 @@ class Operations:
         fill: what lies beyond the edge (constant, nearest, reflect, wrap) (also called fill_mode)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_affine(
         self, degrees, *, translate=(0, 0), scale=(1, 1), shear=(0, 0), interpolation="nearest", value=0, field="image",
+        seed=None,
     ):
         """Rotation, shift, scale and shear of a u8 picture in one sampling, as Pillow does it.
 
@@ -1469,6 +1529,7 @@ class Operations:
         interpolation: both give u8 (nearest, bilinear)
         value: of fill=constant: one number, or one a channel (also called fill_value)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1488,7 +1549,7 @@ class Operations:
 
     @_operation
     def random_brightness(
-        self, max_delta, *, flavour="tf", range=(0, 255), field="image",
+        self, max_delta, *, flavour="tf", range=(0, 255), field="image", seed=None,
     ):
         """Adds one number drawn from [-max_delta, max_delta) to all values; u8 counts as 0 to 1 and is
         clipped.
@@ -1499,6 +1560,7 @@ class Operations:
         flavour: tf keeps the type; keras gives f32, changes by a share of the range and clips (tf, keras)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1518,7 +1580,7 @@ class Operations:
 
     @_operation
     def random_contrast(
-        self, lower, upper=None, *, flavour="tf", range=(0, 255), field="image",
+        self, lower, upper=None, *, flavour="tf", range=(0, 255), field="image", seed=None,
     ):
         """The same with a factor drawn from [lower, upper).
 
@@ -1530,6 +1592,7 @@ class Operations:
             keras, pil)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1547,7 +1610,7 @@ class Operations:
 
     @_operation
     def random_autocontrast(
-        self, p=0.5, *, flavour="pil", range=(0, 255), field="image",
+        self, p=0.5, *, flavour="pil", range=(0, 255), field="image", seed=None,
     ):
         """The same, by chance.
 
@@ -1557,6 +1620,7 @@ class Operations:
         flavour: pil as Pillow; keras gives f32; torch as torchvision does tensors (pil, keras, torch)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1573,7 +1637,7 @@ class Operations:
 
     @_operation
     def random_equalize(
-        self, p=0.5, *, flavour="pil", field="image",
+        self, p=0.5, *, flavour="pil", field="image", seed=None,
     ):
         """The same, by chance.
 
@@ -1582,6 +1646,7 @@ class Operations:
         p: how likely
         flavour: whose arithmetic (pil, keras)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1601,7 +1666,7 @@ class Operations:
 
     @_operation
     def random_saturation(
-        self, lower, upper=None, *, flavour="tf", range=(0, 255), field="image",
+        self, lower, upper=None, *, flavour="tf", range=(0, 255), field="image", seed=None,
     ):
         """The same with a factor drawn from [lower, upper).
 
@@ -1613,6 +1678,7 @@ class Operations:
             keras, pil)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1632,7 +1698,7 @@ class Operations:
 
     @_operation
     def random_hue(
-        self, max_delta, *, flavour="tf", range=(0, 255), field="image",
+        self, max_delta, *, flavour="tf", range=(0, 255), field="image", seed=None,
     ):
         """The same by a part drawn from [-max_delta, max_delta).
 
@@ -1643,6 +1709,7 @@ class Operations:
             keras, pil)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1660,7 +1727,7 @@ class Operations:
 
     @_operation
     def random_grayscale(
-        self, p=0.1, *, flavour="tf", field="image",
+        self, p=0.1, *, flavour="tf", field="image", seed=None,
     ):
         """Makes three equal channels of colours, by chance.
 
@@ -1669,11 +1736,12 @@ class Operations:
         p: how likely
         flavour: whose weights: tf.image on u8 and f32, or Pillow and torchvision on u8 (tf, pil)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_color_degeneration(
-        self, factor, *, range=(0, 255), field="image",
+        self, factor, *, range=(0, 255), field="image", seed=None,
     ):
         """Moves colours toward their gray by a drawn share, as f32.
 
@@ -1682,11 +1750,12 @@ class Operations:
         factor: largest share, either way, or low,high
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def color_jitter(
-        self, brightness=0, contrast=0, saturation=0, hue=0, *, flavour="pil", range=(0, 255), field="image",
+        self, brightness=0, contrast=0, saturation=0, hue=0, *, flavour="pil", range=(0, 255), field="image", seed=None,
     ):
         """Brightness, contrast, saturation and hue by drawn amounts, in a drawn order.
 
@@ -1700,6 +1769,7 @@ class Operations:
             (pil, keras)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1717,7 +1787,7 @@ class Operations:
 
     @_operation
     def random_gamma(
-        self, lower, upper, *, gain=1, field="image",
+        self, lower, upper, *, gain=1, field="image", seed=None,
     ):
         """The same with gamma drawn from [lower, upper).
 
@@ -1727,6 +1797,7 @@ class Operations:
         upper: largest gamma
         gain: factor afterwards
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1743,7 +1814,7 @@ class Operations:
 
     @_operation
     def random_invert(
-        self, p=0.5, *, max=None, field="image",
+        self, p=0.5, *, max=None, field="image", seed=None,
     ):
         """The same, by chance.
 
@@ -1752,6 +1823,7 @@ class Operations:
         p: how likely
         max: f32: the largest value of a pixel, such as 1 or 255
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1768,7 +1840,7 @@ class Operations:
 
     @_operation
     def random_posterize(
-        self, bits, p=0.5, *, field="image",
+        self, bits, p=0.5, *, field="image", seed=None,
     ):
         """The same, by chance, and with a drawn number of bits if two are given.
 
@@ -1777,6 +1849,7 @@ class Operations:
         bits: how many to keep, 0 to 8
         p: how likely
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1794,7 +1867,7 @@ class Operations:
 
     @_operation
     def random_solarize(
-        self, threshold=128, p=0.5, *, addition=0, field="image",
+        self, threshold=128, p=0.5, *, addition=0, field="image", seed=None,
     ):
         """The same, by chance, and with drawn numbers where two are given.
 
@@ -1804,11 +1877,12 @@ class Operations:
         p: how likely
         addition: added and clipped before, -255 to 255
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def channel_shift(
-        self, range, *, field="image",
+        self, range, *, field="image", seed=None,
     ):
         """Adds one drawn number to all values and clips them to the range the picture had, as f32.
 
@@ -1816,11 +1890,12 @@ class Operations:
 
         range: largest change, or low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def gaussian_blur(
-        self, kernel, sigma=(0.1, 2), *, p=1, flavour="torch", range=(0, 255), field="image",
+        self, kernel, sigma=(0.1, 2), *, p=1, flavour="torch", range=(0, 255), field="image", seed=None,
     ):
         """Blurs with a Gaussian of drawn width.
 
@@ -1833,6 +1908,7 @@ class Operations:
             keras)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1852,7 +1928,7 @@ class Operations:
 
     @_operation
     def random_sharpness(
-        self, lower, upper, *, p=1, flavour="pil", range=(0, 255), field="image",
+        self, lower, upper, *, p=1, flavour="pil", range=(0, 255), field="image", seed=None,
     ):
         """The same with a factor drawn from [lower, upper).
 
@@ -1865,11 +1941,12 @@ class Operations:
             (pil, keras)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def gaussian_noise(
-        self, stddev, *, mean=0, clip=False, field="image",
+        self, stddev, *, mean=0, clip=False, field="image", seed=None,
     ):
         """Adds normal noise to every value; u8 counts as 0 to 1 and is clipped.
 
@@ -1879,11 +1956,13 @@ class Operations:
         mean: of the noise
         clip: f32: keep values within 0 to 1, as torchvision
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def random_erasing(
         self, p=0.5, *, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, flavour="torch", range=(0, 255), field="image",
+        seed=None,
     ):
         """Fills a part of drawn area, shape and place.
 
@@ -1896,11 +1975,12 @@ class Operations:
         flavour: whose draws and noise; keras gives f32 (torch, keras)
         range: flavour=keras: the values that pictures have, low,high
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def cutout(
-        self, size, *, p=1, value=0, field="image",
+        self, size, *, p=1, value=0, field="image", seed=None,
     ):
         """Fills a square whose middle lies anywhere in the picture.
 
@@ -1910,6 +1990,7 @@ class Operations:
         p: how likely
         value: what fills it, in the picture's units: a number, or one a channel
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -1991,7 +2072,7 @@ class Operations:
 
     @_operation
     def rand_augment(
-        self, num_ops=2, magnitude=9, *, bins=31, interpolation="nearest", fill=0, field="image",
+        self, num_ops=2, magnitude=9, *, bins=31, interpolation="nearest", fill=0, field="image", seed=None,
     ):
         """Some of fourteen operations, drawn, all at one strength.
 
@@ -2003,11 +2084,12 @@ class Operations:
         interpolation: how shears, moves and turns sample (nearest, bilinear)
         fill: what they show outside of the picture: a number from 0 to 255, or one a channel
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def trivial_augment_wide(
-        self, *, bins=31, interpolation="nearest", fill=0, field="image",
+        self, *, bins=31, interpolation="nearest", fill=0, field="image", seed=None,
     ):
         """One of fourteen operations at a strength from a wide range, both drawn.
 
@@ -2017,11 +2099,12 @@ class Operations:
         interpolation: how shears, moves and turns sample (nearest, bilinear)
         fill: what they show outside of the picture: a number from 0 to 255, or one a channel
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def auto_augment(
-        self, policy="imagenet", *, interpolation="nearest", fill=0, field="image",
+        self, policy="imagenet", *, interpolation="nearest", fill=0, field="image", seed=None,
     ):
         """One of 25 pairs of operations that were found for a data set.
 
@@ -2031,11 +2114,13 @@ class Operations:
         interpolation: how shears, moves and turns sample (nearest, bilinear)
         fill: what they show outside of the picture: a number from 0 to 255, or one a channel
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def augmix(
         self, *, severity=3, width=3, depth=-1, alpha=1, all_ops=True, interpolation="bilinear", fill=0, field="image",
+        seed=None,
     ):
         """Mixes the picture with others that chains of operations make of it, in drawn shares.
 
@@ -2049,13 +2134,14 @@ class Operations:
         interpolation: how shears, moves and turns sample (nearest, bilinear)
         fill: what they show outside of the picture: a number from 0 to 255, or one a channel
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def image_data_generator(
         self, *, rotation=0, width_shift=0, height_shift=0, shear=0, zoom=0, channel_shift=0, horizontal_flip=False,
         vertical_flip=False, brightness=None, fill="nearest", cval=0, order="1", rescale=0, samplewise_center=False,
-        samplewise_std=False, mean=None, std=None, flavour="keras3", field="image",
+        samplewise_std=False, mean=None, std=None, flavour="keras3", field="image", seed=None,
     ):
         """All that Keras' ImageDataGenerator does to a picture, in its order, with one sampling; gives f32.
 
@@ -2083,6 +2169,7 @@ class Operations:
         std: featurewise: divided by it + 1e-6
         flavour: which axes and which middle, see the reference (keras3, keras28, fixed)
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
@@ -2138,7 +2225,7 @@ class Operations:
 
     @_operation
     def mixup(
-        self, alpha=0.2, *, group=0, p=1, labels="label", field="image",
+        self, alpha=0.2, *, group=0, p=1, labels="label", field="image", seed=None,
     ):
         """Blends each sample of a batch with the next one of its group, labels too.
 
@@ -2149,11 +2236,12 @@ class Operations:
         p: how likely
         labels: f32 labels that are mixed with the same shares; none: there are none
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation
     def cutmix(
-        self, alpha=1, *, group=0, p=1, labels="label", field="image",
+        self, alpha=1, *, group=0, p=1, labels="label", field="image", seed=None,
     ):
         """Pastes a box of the next sample of the group into each sample of a batch; labels are mixed by area.
 
@@ -2164,6 +2252,7 @@ class Operations:
         p: how likely
         labels: f32 labels that are mixed with the same shares; none: there are none
         field: which field
+        seed: operations with equal seeds draw equally; left out: each has its own draws
         """
 
     @_operation

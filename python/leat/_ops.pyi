@@ -127,7 +127,7 @@ class Operations:
         self, quality: int, *, field: str | Sequence[str] | None = None,
     ) -> Self: ...
     def random_jpeg_quality(
-        self, lower: int, upper: int, *, field: str | Sequence[str] | None = None,
+        self, lower: int, upper: int, *, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     @overload
     def resize(
@@ -207,28 +207,28 @@ class Operations:
     def random_crop(
         self, height: Size, width: int | None = None, *, padding: int | None = None,
         mode: Literal["constant", "edge", "reflect", "symmetric"] | None = None, fill: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         padding_mode: Literal["constant", "edge", "reflect", "symmetric"] | None = None,
     ) -> Self: ...
     @overload
     def random_crop(
         self, *, size: Size, width: int | None = None, padding: int | None = None,
         mode: Literal["constant", "edge", "reflect", "symmetric"] | None = None, fill: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         padding_mode: Literal["constant", "edge", "reflect", "symmetric"] | None = None,
     ) -> Self: ...
     @overload
     def random_resized_crop(
         self, height: Size, width: int | None = None, *, scale: Text | None = None, ratio: Text | None = None,
         method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
-        flavour: Literal["pil", "tf"] | None = None, field: str | Sequence[str] | None = None,
+        flavour: Literal["pil", "tf"] | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
         interpolation: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
     ) -> Self: ...
     @overload
     def random_resized_crop(
         self, *, size: Size, width: int | None = None, scale: Text | None = None, ratio: Text | None = None,
         method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
-        flavour: Literal["pil", "tf"] | None = None, field: str | Sequence[str] | None = None,
+        flavour: Literal["pil", "tf"] | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
         interpolation: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "box", "hamming", "lanczos"] | None = None,
     ) -> Self: ...
     @overload
@@ -236,7 +236,7 @@ class Operations:
         self, height: Size, width: int | None = None, *, area: Text | None = None, ratio: Text | None = None,
         attempts: int | None = None, covered: float | None = None, box_field: str | Sequence[str] | None = None,
         method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"] | None = None,
-        antialias: bool | None = None, field: str | Sequence[str] | None = None,
+        antialias: bool | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
         interpolation: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"] | None = None,
     ) -> Self: ...
     @overload
@@ -244,7 +244,7 @@ class Operations:
         self, *, size: Size, width: int | None = None, area: Text | None = None, ratio: Text | None = None,
         attempts: int | None = None, covered: float | None = None, box_field: str | Sequence[str] | None = None,
         method: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"] | None = None,
-        antialias: bool | None = None, field: str | Sequence[str] | None = None,
+        antialias: bool | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
         interpolation: Literal["bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"] | None = None,
     ) -> Self: ...
     def pad(
@@ -254,14 +254,14 @@ class Operations:
         padding_mode: Literal["constant", "edge", "reflect", "symmetric"] | None = None,
     ) -> Self: ...
     def random_flip_left_right(
-        self, p: float | None = None, *, field: str | Sequence[str] | None = None,
+        self, p: float | None = None, *, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def random_flip_up_down(
-        self, p: float | None = None, *, field: str | Sequence[str] | None = None,
+        self, p: float | None = None, *, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def random_flip(
         self, mode: Literal["horizontal_and_vertical", "horizontal", "vertical"] | None = None, *,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def rot90(
         self, k: int | None = None, *, field: str | Sequence[str] | None = None,
@@ -272,41 +272,41 @@ class Operations:
     def random_rotation(
         self, factor: Text, *, fill: Literal["constant", "nearest", "reflect", "wrap"] | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         fill_mode: Literal["constant", "nearest", "reflect", "wrap"] | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def random_zoom(
         self, height_factor: Text, width_factor: Text | None = None, *,
         fill: Literal["constant", "nearest", "reflect", "wrap"] | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         fill_mode: Literal["constant", "nearest", "reflect", "wrap"] | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def random_translation(
         self, height_factor: Text, width_factor: Text, *,
         fill: Literal["constant", "nearest", "reflect", "wrap"] | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         fill_mode: Literal["constant", "nearest", "reflect", "wrap"] | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def random_shear(
         self, x_factor: Text | None = None, y_factor: Text | None = None, *,
         fill: Literal["constant", "nearest", "reflect", "wrap"] | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         fill_mode: Literal["constant", "nearest", "reflect", "wrap"] | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def random_perspective(
         self, factor: Text | None = None, scale: float | None = None, *,
         interpolation: Literal["nearest", "bilinear"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None, fill_value: Text | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def random_elastic_transform(
         self, factor: Text | None = None, scale: Text | None = None, *, range: Text | None = None,
         flavour: Literal["keras", "fixed"] | None = None,
         fill: Literal["constant", "nearest", "reflect", "wrap"] | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         fill_mode: Literal["constant", "nearest", "reflect", "wrap"] | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def affine(
@@ -315,13 +315,13 @@ class Operations:
         shift_y: Text | None = None, flip_x: float | None = None, flip_y: float | None = None,
         perspective: float | None = None, order: Literal["1", "0", "3"] | None = None,
         fill: Literal["constant", "nearest", "reflect", "wrap"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
         fill_mode: Literal["constant", "nearest", "reflect", "wrap"] | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def random_affine(
         self, degrees: Text, *, translate: Text | None = None, scale: Text | None = None, shear: Text | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, value: Text | None = None,
-        field: str | Sequence[str] | None = None, fill_value: Text | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None, fill_value: Text | None = None,
     ) -> Self: ...
     def adjust_brightness(
         self, delta: float, *, flavour: Literal["tf", "keras", "pil"] | None = None, range: Text | None = None,
@@ -329,7 +329,7 @@ class Operations:
     ) -> Self: ...
     def random_brightness(
         self, max_delta: float, *, flavour: Literal["tf", "keras"] | None = None, range: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def adjust_contrast(
         self, factor: float, *, flavour: Literal["tf", "keras", "pil"] | None = None, range: Text | None = None,
@@ -337,7 +337,7 @@ class Operations:
     ) -> Self: ...
     def random_contrast(
         self, lower: float, upper: float | None = None, *, flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None, field: str | Sequence[str] | None = None,
+        range: Text | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def autocontrast(
         self, *, flavour: Literal["pil", "keras", "torch"] | None = None, range: Text | None = None,
@@ -345,14 +345,14 @@ class Operations:
     ) -> Self: ...
     def random_autocontrast(
         self, p: float | None = None, *, flavour: Literal["pil", "keras", "torch"] | None = None,
-        range: Text | None = None, field: str | Sequence[str] | None = None,
+        range: Text | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def equalize(
         self, *, flavour: Literal["pil", "keras"] | None = None, field: str | Sequence[str] | None = None,
     ) -> Self: ...
     def random_equalize(
         self, p: float | None = None, *, flavour: Literal["pil", "keras"] | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def adjust_saturation(
         self, factor: float, *, flavour: Literal["tf", "keras", "pil"] | None = None, range: Text | None = None,
@@ -360,7 +360,7 @@ class Operations:
     ) -> Self: ...
     def random_saturation(
         self, lower: float, upper: float | None = None, *, flavour: Literal["tf", "keras", "pil"] | None = None,
-        range: Text | None = None, field: str | Sequence[str] | None = None,
+        range: Text | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def adjust_hue(
         self, delta: float, *, flavour: Literal["tf", "keras", "pil"] | None = None, range: Text | None = None,
@@ -368,7 +368,7 @@ class Operations:
     ) -> Self: ...
     def random_hue(
         self, max_delta: Text, *, flavour: Literal["tf", "keras", "pil"] | None = None, range: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def rgb_to_grayscale(
         self, *, channels: int | None = None, flavour: Literal["tf", "pil"] | None = None,
@@ -376,55 +376,58 @@ class Operations:
     ) -> Self: ...
     def random_grayscale(
         self, p: float | None = None, *, flavour: Literal["tf", "pil"] | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def random_color_degeneration(
         self, factor: Text, *, range: Text | None = None, field: str | Sequence[str] | None = None,
+        seed: int | None = None,
     ) -> Self: ...
     def color_jitter(
         self, brightness: Text | None = None, contrast: Text | None = None, saturation: Text | None = None,
         hue: Text | None = None, *, flavour: Literal["pil", "keras"] | None = None, range: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def adjust_gamma(
         self, gamma: float, *, gain: float | None = None, field: str | Sequence[str] | None = None,
     ) -> Self: ...
     def random_gamma(
         self, lower: float, upper: float, *, gain: float | None = None, field: str | Sequence[str] | None = None,
+        seed: int | None = None,
     ) -> Self: ...
     def invert(
         self, *, max: float | None = None, field: str | Sequence[str] | None = None,
     ) -> Self: ...
     def random_invert(
         self, p: float | None = None, *, max: float | None = None, field: str | Sequence[str] | None = None,
+        seed: int | None = None,
     ) -> Self: ...
     def posterize(
         self, bits: Text, *, field: str | Sequence[str] | None = None,
     ) -> Self: ...
     def random_posterize(
-        self, bits: Text, p: float | None = None, *, field: str | Sequence[str] | None = None,
+        self, bits: Text, p: float | None = None, *, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def solarize(
         self, threshold: Text | None = None, *, addition: Text | None = None, field: str | Sequence[str] | None = None,
     ) -> Self: ...
     def random_solarize(
         self, threshold: Text | None = None, p: float | None = None, *, addition: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def channel_shift(
-        self, range: Text, *, field: str | Sequence[str] | None = None,
+        self, range: Text, *, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     @overload
     def gaussian_blur(
         self, kernel: int, sigma: Text | None = None, *, p: float | None = None,
         flavour: Literal["torch", "keras"] | None = None, range: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     @overload
     def gaussian_blur(
         self, *, kernel_size: int, sigma: Text | None = None, p: float | None = None,
         flavour: Literal["torch", "keras"] | None = None, range: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def adjust_sharpness(
         self, factor: float, *, flavour: Literal["pil", "keras"] | None = None, range: Text | None = None,
@@ -432,19 +435,20 @@ class Operations:
     ) -> Self: ...
     def random_sharpness(
         self, lower: float, upper: float, *, p: float | None = None, flavour: Literal["pil", "keras"] | None = None,
-        range: Text | None = None, field: str | Sequence[str] | None = None,
+        range: Text | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def gaussian_noise(
         self, stddev: float, *, mean: float | None = None, clip: bool | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def random_erasing(
         self, p: float | None = None, *, scale: Text | None = None, ratio: Text | None = None,
         value: Text | None = None, flavour: Literal["torch", "keras"] | None = None, range: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def cutout(
         self, size: int, *, p: float | None = None, value: Text | None = None, field: str | Sequence[str] | None = None,
+        seed: int | None = None,
     ) -> Self: ...
     @overload
     def cast(
@@ -474,22 +478,24 @@ class Operations:
     def rand_augment(
         self, num_ops: int | None = None, magnitude: int | None = None, *, bins: int | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, fill: Text | None = None,
-        field: str | Sequence[str] | None = None, num_magnitude_bins: int | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None, num_magnitude_bins: int | None = None,
     ) -> Self: ...
     def trivial_augment_wide(
         self, *, bins: int | None = None, interpolation: Literal["nearest", "bilinear"] | None = None,
-        fill: Text | None = None, field: str | Sequence[str] | None = None, num_magnitude_bins: int | None = None,
+        fill: Text | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
+        num_magnitude_bins: int | None = None,
     ) -> Self: ...
     def auto_augment(
         self, policy: Literal["imagenet", "cifar10", "svhn"] | None = None, *,
         interpolation: Literal["nearest", "bilinear"] | None = None, fill: Text | None = None,
-        field: str | Sequence[str] | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def augmix(
         self, *, severity: int | None = None, width: int | None = None, depth: int | None = None,
         alpha: float | None = None, all_ops: bool | None = None,
         interpolation: Literal["nearest", "bilinear"] | None = None, fill: Text | None = None,
-        field: str | Sequence[str] | None = None, mixture_width: int | None = None, chain_depth: int | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None, mixture_width: int | None = None,
+        chain_depth: int | None = None,
     ) -> Self: ...
     def image_data_generator(
         self, *, rotation: Text | None = None, width_shift: Text | None = None, height_shift: Text | None = None,
@@ -499,7 +505,7 @@ class Operations:
         order: Literal["1", "0", "3"] | None = None, rescale: float | None = None,
         samplewise_center: bool | None = None, samplewise_std: bool | None = None, mean: Text | None = None,
         std: Text | None = None, flavour: Literal["keras3", "keras28", "fixed"] | None = None,
-        field: str | Sequence[str] | None = None, rotation_range: Text | None = None,
+        field: str | Sequence[str] | None = None, seed: int | None = None, rotation_range: Text | None = None,
         width_shift_range: Text | None = None, height_shift_range: Text | None = None, shear_range: Text | None = None,
         zoom_range: Text | None = None, channel_shift_range: Text | None = None, brightness_range: Text | None = None,
         fill_mode: Literal["constant", "nearest", "reflect", "wrap"] | None = None, fill_value: Text | None = None,
@@ -521,11 +527,11 @@ class Operations:
     ) -> Self: ...
     def mixup(
         self, alpha: float | None = None, *, group: int | None = None, p: float | None = None,
-        labels: str | Sequence[str] | None = None, field: str | Sequence[str] | None = None,
+        labels: str | Sequence[str] | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     def cutmix(
         self, alpha: float | None = None, *, group: int | None = None, p: float | None = None,
-        labels: str | Sequence[str] | None = None, field: str | Sequence[str] | None = None,
+        labels: str | Sequence[str] | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
     @overload
     def batch(

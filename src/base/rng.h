@@ -10,9 +10,9 @@
 #include "base/macros.h"
 
 typedef struct leat__rng { /* the draws of one operation for one sample */
-    uint64_t key;          /* of seed and epoch                         */
+    uint64_t key;          /* of seed and epoch, stirred by the seed of the operation if it has one */
     uint64_t position;     /* of the sample in its epoch                */
-    uint32_t op;           /* number of the operation in the text       */
+    uint32_t op;           /* number of the operation in the text; 0 if it has a seed               */
     uint32_t draw;         /* number of the next draw                   */
 } leat__rng;
 

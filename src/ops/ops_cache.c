@@ -10,7 +10,8 @@
 static const char *drawn_before(const leat__planner *planner, const leat__use *use) {
     const char *name = NULL;
     for (const leat__use *u = planner->spec->use; u < use; u++)
-        if (u->op->random && (u->op->kind == LEAT_OP_SAMPLE || u->op->kind == LEAT_OP_IMAGE))
+        if ((u->op->random || u->op->flags & LEAT_OP_EPOCHAL) &&
+            (u->op->kind == LEAT_OP_SAMPLE || u->op->kind == LEAT_OP_IMAGE))
             name = u->op->name;
     return name;
 }

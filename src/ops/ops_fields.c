@@ -388,7 +388,7 @@ const leat__op leat__ops_fields[] = {
      .kind = LEAT_OP_SAMPLE,
      .help = "Adds a field with the place of the sample in the epoch, or with its number in the data set.",
      .like = "tf.data.Dataset.enumerate",
-     .random = true, /* it draws nothing, but depends on the epoch as if it did: no cache may come after it */
+     .flags = LEAT_OP_EPOCHAL, /* no cache may come after it */
      .plan = plan_enumerate,
      .arg = {{.name = "name", .kind = LEAT_ARG_TEXT, .fallback = "index", .help = "of the new field, i64"},
              {.name = "of",

@@ -69,11 +69,11 @@ static int find_labels(leat__planner *planner, const leat__use *use, int *at, le
 static int plan_group(leat__planner *planner, const leat__use *use, bool cutmix, leat_error *err) {
     leat__plan *plan = planner->plan;
     int group;
-    leat__group_op op = {.op = {.name = use->op->name, .number = use->number},
-                         .use = use,
+    leat__group_op op = {.use = use,
                          .cutmix = cutmix,
                          .alpha = leat__use_arg(use, "alpha")->x,
                          .probability = leat__use_arg(use, "p")->x};
+    leat__image_op_name(&op.op, use);
     if (!planner->batched)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "works on samples of a batch: write it after batch");

@@ -62,7 +62,8 @@ enum {
     LEAT_OP_MASKS = 1 << 14,      /* its field is a mask of the picture that `image` names       */
     LEAT_OP_BOXES = 1 << 15,      /* its field is boxes of it                                    */
     LEAT_OP_GROUPED = 1 << 16,    /* works on groups of samples: group=0 is the plan's group     */
-    LEAT_OP_COMBINES = 1 << 17    /* its argument `texts` has pipelines, as texts or as @NAME    */
+    LEAT_OP_COMBINES = 1 << 17,   /* its argument `texts` has pipelines, as texts or as @NAME    */
+    LEAT_OP_EPOCHAL = 1 << 18     /* draws nothing, but gives something else in every epoch      */
 };
 
 /* leat__op.on_device: the numbers that are drawn for a device are those of flips, warps or affine points. */
@@ -74,9 +75,9 @@ typedef struct leat__use leat__use;
 typedef struct leat__op {
     const char *name;
     leat__op_kind kind;
-    const char *help; /* one sentence                                          */
-    const char *like; /* its names elsewhere, "" if none                       */
-    bool random;
+    const char *help;             /* one sentence                                          */
+    const char *like;             /* its names elsewhere, "" if none                       */
+    bool random;                  /* it draws: it takes `seed=` too (leat__op_arg)                */
     unsigned flags;               /* LEAT_OP_SETTINGS, ...                                 */
     int on_device;                /* numbers that a device takes to do it, 0 = it cannot   */
     leat__arg arg[LEAT_ARGS_MAX]; /* ends with a NULL name                                 */
@@ -96,13 +97,19 @@ typedef struct leat__arg_value {
 
 struct leat__use { /* an operation as it stands in a spec */
     const leat__op *op;
-    uint32_t number; /* in the text, from 1, batch operations not counted: part of the key of its draws */
+    uint32_t number; /* in the text, from 1, batch operations not counted     */
+    uint32_t draws;  /* part of the key of its draws: the number, 0 if it has a seed of its own */
+    uint64_t stir;   /* the same: of that seed, 0 = it has none                                 */
     int column;      /* in the text, from 1                                   */
     leat__arg_value arg[LEAT_ARGS_MAX];
 };
 
 /* The i-th operation of all; NULL after the last. */
 const leat__op *leat__op_at(size_t i);
+
+/* The i-th argument of an operation; NULL after the last. Those of the row come first; `seed`, which all operations have that
+ * draw, is the last one of a row that does not list its own. */
+const leat__arg *leat__op_arg(const leat__op *op, int i);
 
 /* NULL if there is none of that name. */
 const leat__op *leat__op_find(const char *name);

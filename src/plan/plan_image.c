@@ -53,11 +53,17 @@ static int failed(const leat_error *err) {
     return err && err->code < 0 ? err->code : LEAT_ERR_MEMORY;
 }
 
+void leat__image_op_name(leat__image_op *op, const leat__use *use) {
+    op->name = use->op->name;
+    op->number = use->number;
+    op->draws = use->draws;
+    op->stir = use->stir;
+}
+
 static leat__image_op named(const leat__planner *planner, const leat__image_op *op, const leat__use *use,
                             int at) {
     leat__image_op out = *op;
-    out.name = use->op->name;
-    out.number = use->number;
+    leat__image_op_name(&out, use);
     out.quiet = planner->again;
     out.mask = planner->field[at].mask;
     out.mask_fill = planner->field[at].mask_fill;

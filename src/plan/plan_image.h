@@ -29,6 +29,8 @@
 #include "plan/op.h"
 #include "sample/image_op.h"
 
+/* Whose part it is, for its draws and its messages: leat__plan_add_* call it. */
+void leat__image_op_name(leat__image_op *op, const leat__use *use);
 /* The field that the argument `field` names: it must hold pictures. types: LEAT_PICTURES_*. */
 enum {
     LEAT_PICTURES_U8 = 1,

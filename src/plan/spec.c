@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
+#include "base/rng.h"
 
 typedef struct token {
     const char *key;   /* NULL for a positional argument */
@@ -94,8 +95,8 @@ static int next_token(lexer *lex, token *out) {
 }
 
 static const char *arg_name(const void *user, size_t i) {
-    const leat__op *op = user;
-    return i < LEAT_ARGS_MAX ? op->arg[i].name : NULL;
+    const leat__arg *arg = leat__op_arg(user, (int)i);
+    return arg ? arg->name : NULL;
 }
 
 static int word_number(const char *words, const char *text) {
@@ -161,7 +162,7 @@ static int fail_dtype(lexer *lex, const leat__op *op, const leat__arg *arg, cons
 }
 
 static int set_value(lexer *lex, leat__use *use, int number, const token *t) {
-    const leat__arg *arg = &use->op->arg[number];
+    const leat__arg *arg = leat__op_arg(use->op, number);
     leat__arg_value *v = &use->arg[number];
     const bool list = arg->kind == LEAT_ARG_TEXTS || arg->kind == LEAT_ARG_INTS;
     if (v->given && !list)
@@ -221,8 +222,9 @@ static int place_positional(lexer *lex, leat__use *use, int *next, const token *
 
 static int place_named(lexer *lex, leat__use *use, const token *t) {
     const leat__op *op = use->op;
-    for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++)
-        if (strcmp(op->arg[i].name, t->key) == 0 || leat__is_word_of(op->arg[i].also, t->key))
+    const leat__arg *named;
+    for (int i = 0; (named = leat__op_arg(op, i)) != NULL; i++)
+        if (strcmp(named->name, t->key) == 0 || leat__is_word_of(named->also, t->key))
             return set_value(lex, use, i, t);
     for (int i = 0; i < LEAT_ARGS_MAX && op->arg[i].name; i++) {
         if (!op->arg[i].pairs) continue;
@@ -250,8 +252,8 @@ static int place_named(lexer *lex, leat__use *use, const token *t) {
 }
 
 static int fill_defaults(lexer *lex, leat__use *use) {
-    for (int i = 0; i < LEAT_ARGS_MAX && use->op->arg[i].name; i++) {
-        const leat__arg *arg = &use->op->arg[i];
+    const leat__arg *arg;
+    for (int i = 0; (arg = leat__op_arg(use->op, i)) != NULL; i++) {
         if (use->arg[i].given) continue;
         /* "cast flot32": what was taken for a field was meant as the type. */
         if (!arg->fallback && arg->kind == LEAT_ARG_DTYPE && i > 0 && use->arg[i - 1].given &&
@@ -291,6 +293,17 @@ static int fail_unknown(lexer *lex, const token *t) {
                    shown);
 }
 
+/* A seed of its own takes the place of the number in the key of its draws. That of an operation on the order is read by its
+ * plan function. */
+static void read_draws(leat__use *use) {
+    const bool orders = use->op->kind == LEAT_OP_ORDER || use->op->kind == LEAT_OP_SOURCE;
+    const leat__arg_value *seed = use->op->random && !orders ? leat__use_arg(use, "seed") : NULL;
+    use->draws = use->number;
+    if (!seed || !seed->given) return;
+    use->draws = 0;
+    use->stir = LEAT_MAX(leat__mix64((uint64_t)seed->i + UINT64_C(0x9e3779b97f4a7c15)), (uint64_t)1);
+}
+
 static int read_verb(lexer *lex) {
     leat_spec *spec = lex->spec;
     token t;
@@ -314,6 +327,7 @@ static int read_verb(lexer *lex) {
     }
     if (more < 0) return more;
     LEAT_TRY(fill_defaults(lex, use));
+    read_draws(use);
     spec->n_uses++;
     return 0;
 }
@@ -332,8 +346,9 @@ int leat__spec_read(leat_spec *spec, const char *text, int column, leat_error *e
 }
 
 const leat__arg_value *leat__use_arg(const leat__use *use, const char *name) {
-    for (int i = 0; i < LEAT_ARGS_MAX && use->op->arg[i].name; i++)
-        if (strcmp(use->op->arg[i].name, name) == 0) return &use->arg[i];
+    const leat__arg *arg;
+    for (int i = 0; (arg = leat__op_arg(use->op, i)) != NULL; i++)
+        if (strcmp(arg->name, name) == 0) return &use->arg[i];
     assert(!"an argument of the table");
     return NULL;
 }
@@ -363,9 +378,9 @@ static bool append_value(leat__buf *out, const char *text) {
 
 bool leat__use_normal(const leat__use *use, leat__buf *out) {
     bool fits = append(out, use->op->name);
-    for (int i = 0; i < LEAT_ARGS_MAX && use->op->arg[i].name && fits; i++) {
+    const leat__arg *arg;
+    for (int i = 0; fits && (arg = leat__op_arg(use->op, i)) != NULL; i++) {
         const leat__arg_value *v = &use->arg[i];
-        const leat__arg *arg = &use->op->arg[i];
         if (arg->kind == LEAT_ARG_TEXTS || arg->kind == LEAT_ARG_INTS) {
             for (int k = 0; k < v->n && fits; k++) fits = append(out, " ") && append_value(out, v->texts[k]);
         } else if (v->text && (v->given || *v->text)) {

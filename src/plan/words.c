@@ -14,6 +14,21 @@ const leat__op *leat__op_find(const char *name) {
     return NULL;
 }
 
+const leat__arg *leat__op_arg(const leat__op *op, int i) {
+    static const leat__arg seed = {.name = "seed",
+                                   .kind = LEAT_ARG_INT,
+                                   .fallback = "",
+                                   .named = true,
+                                   .help = "operations with equal seeds draw equally; left out: each has its "
+                                           "own draws"};
+    bool own = false;
+    int n = 0;
+    while (n < LEAT_ARGS_MAX && op->arg[n].name) own |= strcmp(op->arg[n++].name, seed.name) == 0;
+    if (i < n) return &op->arg[i];
+    assert(n < LEAT_ARGS_MAX || own || !op->random);
+    return i == n && op->random && !own ? &seed : NULL;
+}
+
 /* More than 40 letters are not compared. */
 int leat__edits(const char *a, const char *b) {
     enum { LETTERS = 40 };
@@ -122,8 +137,8 @@ const leat__op *leat__op_elsewhere(const char *name, const leat__arg **arg) {
         if (!best || edits < best_edits) best = op, best_edits = edits;
     }
     for (size_t i = 0; !best && (op = leat__op_at(i)) != NULL; i++)
-        for (int k = 0; k < LEAT_ARGS_MAX && op->arg[k].name && !best; k++)
-            if (leat__is_word_of(op->arg[k].also, name)) best = op, *arg = &op->arg[k];
+        for (int k = 0; !best && leat__op_arg(op, k); k++)
+            if (leat__is_word_of(leat__op_arg(op, k)->also, name)) best = op, *arg = leat__op_arg(op, k);
     return best;
 }
 

@@ -15,16 +15,18 @@ void leat__draw_note(leat__drawing *d, float number) {
 
 leat__drawing leat__drawing_at(const leat__draw_key *key, const leat__image_op *op, int height, int width,
                                int channels, int dtype) {
-    return (leat__drawing){
-        .rng = {.key = key->key, .position = key->position, .op = op->number, .draw = op->first_draw},
-        .height = height,
-        .width = width,
-        .channels = channels,
-        .dtype = dtype,
-        .params = op->quiet ? NULL : key->params,
-        .op = op,
-        .values = key->values,
-        .bucket = key->bucket};
+    return (leat__drawing){.rng = {.key = key->key ^ op->stir,
+                                   .position = key->position,
+                                   .op = op->draws,
+                                   .draw = op->first_draw},
+                           .height = height,
+                           .width = width,
+                           .channels = channels,
+                           .dtype = dtype,
+                           .params = op->quiet ? NULL : key->params,
+                           .op = op,
+                           .values = key->values,
+                           .bucket = key->bucket};
 }
 
 int leat__draw_meet(const leat__draw_key *key, const leat__image_op *op, int height, int width,

@@ -51,7 +51,9 @@ typedef struct leat__params { /* what was drawn for a sample; in params.c */
 
 typedef struct leat__image_op { /* an operation as its draw function wants it */
     const char *name;
-    uint32_t number;     /* in the text; leat__plan_add_* sets both           */
+    uint32_t number;     /* in the text; leat__plan_add_* sets this and the next two */
+    uint32_t draws;      /* in the key of its draws, see leat__use            */
+    uint64_t stir;       /* the same                                          */
     uint32_t first_draw; /* 0 but for an operation that adds several parts    */
     double arg[24];
     const void *more; /* in the plan's memory: leat__plan_keep             */

@@ -24,8 +24,8 @@ int leat_op_at(int i, leat_op_info *op) {
     op->like = from->like;
     op->random = from->random;
     static_assert(LEAT_COUNT(op->arg) >= LEAT_ARGS_MAX, "the public struct has room for every argument");
-    for (; op->n_args < LEAT_ARGS_MAX && from->arg[op->n_args].name; op->n_args++) {
-        const leat__arg *arg = &from->arg[op->n_args];
+    const leat__arg *arg;
+    for (; (arg = leat__op_arg(from, op->n_args)) != NULL; op->n_args++) {
         op->arg[op->n_args] = (leat_arg_info){
             .name = arg->name,
             .type = type_names[arg->kind],

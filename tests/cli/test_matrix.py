@@ -95,11 +95,14 @@ TEXTS = {
     "zip streams": f"zip image='tfrecord a-*.gz | {PARSE} | shuffle 20' x='npy x=x.npy | shuffle' | {AUGMENT}",
     "zip": f"zip image='folder photos' mask='folder masks' | shuffle | decode | decode mask channels=1 | resize 8 8 | {AUGMENT} "
            "| resize 8 8 method=nearest field=mask",
+    "zip by seed": "zip image='npy image=x.npy | shuffle seed=4 | random_flip_left_right seed=9 | random_crop 5 seed=2' mask='npy mask=x.npy | "
+                   "cast mask f32 | shuffle seed=4 | random_flip_left_right field=mask seed=9 | random_crop 5 field=mask seed=2'",
     "mask": "zip image='folder photos' mask='folder masks' | shuffle | decode field=image,mask | mask mask | random_resized_crop 8 "
             f"| random_rotation 0.1 | {AUGMENT}",
     "warp": "synth 47 16 16 | shuffle | rand_augment | random_rotation 0.2 | random_zoom 0.3",
     "chance": "synth 47 16 16 | shuffle | random_apply 0.4 'gaussian_blur 3 sigma=0.2,2 | random_flip' | random_choice 'random_gamma 0.5 2' "
               f"'cast f32 | random_rotation 0.1 | cast u8' 'invert' weights=2,1,1 | {AUGMENT}",
+    "seeds": "synth 47 16 16 | random_apply 0.4 'gaussian_blur 3 sigma=0.2,2 | random_flip seed=2' seed=8 | random_brightness 0.3 seed=-1",
     "window": "npy x=x.npy y=y.npy | skip 2 | window 5 shift=1 stride=3 targets=y at=1 | shuffle | cast x f32",
     "bad samples": f"options on_error=skip | tfrecord a-*.tfrecord | {PARSE} | filter label!=1 | shuffle | {AUGMENT}",
 }

@@ -121,6 +121,10 @@ static int run_text(branching *b, leat_spec *spec, int number, leat_error *err) 
             return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d operations in a text",
                                    LEAT_BRANCHES_MAX);
         use->number = leat__number_inside(b->use->number, b->level, number, i);
+        if (!use->stir) { /* then it draws as the choice does */
+            use->draws = leat__number_inside(b->use->draws, b->level, number, i);
+            use->stir = b->use->stir;
+        }
         LEAT_TRY(check_use(b, use, err));
         LEAT_TRY(leat__plan_use(planner, use, err));
         LEAT_TRY(check_steps(b, use, from, err));
@@ -179,10 +183,8 @@ static int begin(branching *b, leat__planner *planner, const leat__use *use, int
                                LEAT_CHANCES_MAX);
     if (n > LEAT_BRANCHES_MAX)
         return leat__plan_fail(use, err, LEAT_ERR_LIMIT, "more than %d texts", LEAT_BRANCHES_MAX);
-    const leat__chance choice = {.op = {.name = use->op->name, .number = use->number},
-                                 .applies = n == 1,
-                                 .number = plan->n_choices++,
-                                 .n = n};
+    leat__chance choice = {.applies = n == 1, .number = plan->n_choices++, .n = n};
+    leat__image_op_name(&choice.op, use);
     b->choice = leat__plan_keep(planner, &choice, sizeof choice, err);
     if (b->choice)
         b->choice->branch = leat__arena_alloc(&plan->memory, (size_t)n * sizeof(leat__chance_branch));

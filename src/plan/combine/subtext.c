@@ -15,10 +15,10 @@ static_assert(LEAT_TEXTS_MAX < 1 << CHILDREN_BITS, "every text has a number of i
 static int check_use(const leat__subtext *subtext, const leat__use *use, const leat__use *around, bool zip,
                      leat_error *err) {
     const char *name = around->op->name;
-    if (use->op->kind == LEAT_OP_IMAGE && use->op->random && zip)
+    if (use->op->kind == LEAT_OP_IMAGE && use->op->random && zip && !leat__use_arg(use, "seed")->given)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "what it draws must fit the other fields of the sample: write it behind %s, "
-                               "for all fields that move together",
+                               "for all fields that move together, or give it the seed= that they have",
                                name);
     if (use->op->kind == LEAT_OP_BATCH)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
@@ -95,13 +95,21 @@ static void list_fields(leat__subtext *subtext) {
         if (planner->live[v] && !taken[v]) subtext->value[subtext->n_fields++] = v;
 }
 
-/* Draws of one text must not be those of the next, unless both name the same seed. */
-static void number_uses(leat__subtext *subtext) {
+/* Draws of one text must not be those of the next, unless both name the same seed. Then what else the texts of a zip do does
+ * not matter: a folder of masks may be shuffled before decode, and that of pictures behind it. */
+static void number_uses(leat__subtext *subtext, bool zip) {
+    uint32_t n_orders = 1; /* as a shuffle behind the source is counted */
     for (int i = 0; i < subtext->spec->n_uses; i++) {
         leat__use *use = &subtext->spec->use[i];
-        const bool orders = use->op->kind == LEAT_OP_ORDER || use->op->kind == LEAT_OP_SOURCE;
-        if (use->op->random && (orders ? !leat__use_arg(use, "seed")->given : use->op->kind == LEAT_OP_IMAGE))
+        if (!use->op->random) continue;
+        const bool orders = use->op->kind == LEAT_OP_ORDER;
+        n_orders += orders;
+        if (!leat__use_arg(use, "seed")->given) {
             use->number += subtext->planner.inside << NUMBER_BITS;
+            use->draws += subtext->planner.inside << NUMBER_BITS;
+        } else if (orders && zip) {
+            use->number = n_orders;
+        }
     }
 }
 
@@ -185,7 +193,7 @@ static int plan_one(leat__subtext *subtext, leat__planner *around, const leat__u
         .open = around->open,
         .inside = (around->inside << CHILDREN_BITS) + (uint32_t)number + 1,
     };
-    number_uses(subtext);
+    number_uses(subtext, zip);
     const int rc = run_text(subtext, use, zip, err);
     if (rc < 0 && subtext->part && err) { /* columns are those of the part's own text */
         leat__error_prefix(err, "part %s: ", subtext->text + 1);
