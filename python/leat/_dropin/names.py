@@ -14,10 +14,13 @@ LIBRARIES = {  # what a drop-in module stands for, and the words that install it
 OWN: dict[str, dict[str, str]] = {
     "leat.tf": {},
     "leat.tf.data": {
-        "Dataset": "leat._tfdata.dataset:Dataset",
-        "FixedLengthRecordDataset": "leat._tfdata.readers:FixedLengthRecordDataset",
-        "TFRecordDataset": "leat._tfdata.readers:TFRecordDataset",
-        "TextLineDataset": "leat._tfdata.readers:TextLineDataset",
+        "AUTOTUNE": "leat._tfdata:AUTOTUNE",
+        "Dataset": "leat._tfdata:Dataset",
+        "FixedLengthRecordDataset": "leat._tfdata:FixedLengthRecordDataset",
+        "INFINITE_CARDINALITY": "leat._tfdata:INFINITE_CARDINALITY",
+        "TFRecordDataset": "leat._tfdata:TFRecordDataset",
+        "TextLineDataset": "leat._tfdata:TextLineDataset",
+        "UNKNOWN_CARDINALITY": "leat._tfdata:UNKNOWN_CARDINALITY",
     },
     "leat.tf.data.experimental": {
         name: f"leat._tfdata.experimental:{name}"

@@ -52,6 +52,8 @@ class Columns:
         for each in self.keep:
             mask = numpy.asarray(each(), bool)
             kept = mask if isinstance(kept, slice) else kept & mask
+        if not wanted & (set(self.arrays) | set(self.files)):
+            wanted = {next(iter(self.arrays))}  # there are as many samples, whatever they are
         plain = {name: _packed(self.array(name)[kept]) for name in self.arrays if name in wanted}
         parts: list[tuple[str, Dataset]] = [("", from_arrays(plain))] if plain else []
         for name, column in self.files.items():
@@ -164,7 +166,7 @@ class Chain:
             if not self.batched:
                 return one
             size = self.batch_size if self.drop_remainder else None
-            return type(one)([size, *one.shape], one.dtype) if one.shape.rank is not None else one
+            return type(one)(type(one.shape)([size, *one.shape]), one.dtype) if one.shape.rank is not None else one
         return mapped(self.structure, spec)
 
     def build(self) -> Dataset:
@@ -175,10 +177,10 @@ class Chain:
                 raise Refused(f"the data set has {found} elements, and the program says {n}")
         names = set(self.fields) | {word for each in self.operations for word in _mentioned(each, self)}
         made: Any = self.source.build(names) if isinstance(self.source, Columns) else self.source.dataset
-        for each in self.operations:
-            made = getattr(made, each.name)(*each.args, **each.kwargs)
         if self.seed is not None:
             made = made.options(seed=self.seed)
+        for each in self.operations:
+            made = getattr(made, each.name)(*each.args, **each.kwargs)
         built: Dataset = made._with(layout=self.structure)
         return built
 
@@ -189,6 +191,8 @@ def _mentioned(operation: Operation, chain: Chain) -> Iterator[str]:
         return
     known = set(chain.source.arrays) | set(chain.source.files)
     for value in (*operation.args, *operation.kwargs.values()):
+        if callable(value):  # a function of Python may ask for any
+            yield from known
         words = value.replace(",", " ").split() if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
         yield from (word for word in words if isinstance(word, str) and word in known)
 

@@ -19,8 +19,8 @@ from . import sources, verbs
 from .chain import Chain, Columns, Refused, mapped
 from .iterators import EngineIterator, translating
 from .modes import eager, tell, wanted
+from .reading import Reader
 from .seeds import chain_seed, operation_seed
-from .tensors import Reader
 
 _options: Any = import_module("tensorflow.python.data.ops.options")
 Real: Any = tf.data.Dataset
@@ -97,7 +97,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
         chain = self._chain
 
         def begin() -> Any:
-            return iter(()) if Batches.ending else Batches(Reader(chain, built, arrays=True))
+            return iter(()) if Batches.ending else Batches(Reader(chain, built))
         made = Real.from_generator(begin, output_signature=chain.element_spec())
         if chain.cardinality != verbs.UNKNOWN:
             made = made.apply(tf.data.experimental.assert_cardinality(chain.cardinality))
@@ -157,7 +157,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
         built = self._engine() if eager() else None
         if built is None:
             return self._realised().as_numpy_iterator()
-        return translating(Reader(self._chain, built, arrays=True))
+        return translating(Reader(self._chain, built))
 
     @property
     def element_spec(self) -> Any:
@@ -325,7 +325,7 @@ def _lowered(name: str, lower: Callable[..., Chain]) -> Any:
     return method
 
 
-for _name in ("batch", "padded_batch", "unbatch", "repeat", "take", "skip", "shard", "enumerate", "cache", "prefetch"):
+for _name in verbs.PLAIN_VERBS:
     setattr(Dataset, _name, _lowered(_name, getattr(verbs, _name)))
 
 

@@ -11,7 +11,8 @@ import tensorflow as tf  # type: ignore[import-not-found, import-untyped, unused
 from .._errors import Error
 from .errors import translated
 from .modes import eager, pure
-from .tensors import Reader
+from .reading import Reader
+from .tensors import tensor_of_batch, tensor_of_sample
 
 _iterators: Any = import_module("tensorflow.python.data.ops.iterator_ops")
 
@@ -38,7 +39,8 @@ class EngineIterator(_iterators.OwnedIterator):  # type: ignore[misc]
     def _read(self) -> Any:
         reader = self._reader
         if reader is None:
-            reader = self._reader = Reader(self._data._chain, self._built)
+            chain = self._data._chain
+            reader = self._reader = Reader(chain, self._built, tensor_of_batch if chain.batched else tensor_of_sample)
         try:
             found = next(reader)
         except Error as error:

@@ -8,18 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays import LEAT_NAMES
+from .._bind import bind
 from .._combine import concatenate
 from .._sources import from_text, from_tfrecord
-from .._bind import bind
 from .chain import Built, Chain, Columns, Refused, mapped
-from .verbs import REMOTE, UNKNOWN, flag, whole
+from .verbs import REMOTE, UNKNOWN, flag, tensorflow_or_less, whole
 
 _numbers = itertools.count()
 ROWS_MAX = 1 << 24  # of range()
 TEXT_MAX = 256 << 20  # bytes of text files that are read at once
 
 
-def _name() -> str:
+def new_name() -> str:
+    """A name for a field."""
     return f"x{next(_numbers)}"
 
 
@@ -31,17 +32,13 @@ def chosen_cycle(parallel_calls: int | None) -> int:
     return min(parallel_calls, cores) if parallel_calls > 0 else -(-cores // 3)
 
 
-def _tensorflow() -> Any:
-    return __import__("tensorflow")
-
-
 def taken(leaf: Any) -> Any:
     """A leaf of the user's as a NumPy array of its own, with the type that TensorFlow gives it."""
     numpy: Any = __import__("numpy")
-    tf = _tensorflow()
+    tf = tensorflow_or_less()
     if type(leaf) is numpy.ndarray and leaf.dtype.kind in "biuf" and leaf.dtype.name in LEAT_NAMES:
         return numpy.array(leaf, dtype=leaf.dtype.newbyteorder("="), order="C")  # as TensorFlow: later changes do not count
-    if isinstance(leaf, tf.CompositeTensor if hasattr(tf, "CompositeTensor") else (tf.RaggedTensor, tf.SparseTensor)):
+    if isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)):
         raise Refused("ragged or sparse tensors")
     tensor = tf.convert_to_tensor(leaf)
     if not hasattr(tensor, "numpy"):
@@ -73,14 +70,14 @@ def _checked(structure: Any) -> Any:
 
 def from_arrays(arrays: Any, add_axis: bool = False) -> Chain:
     """from_tensor_slices, and with add_axis from_tensors."""
-    tf = _tensorflow()
+    tf = tensorflow_or_less()
     columns: dict[str, Any] = {}
     specs: dict[str, Any] = {}
 
     def add(leaf: Any) -> str:
         if add_axis:
             leaf = leaf[None] if type(leaf).__name__ == "ndarray" else tf.convert_to_tensor(leaf)[None]
-        array, name = taken(leaf), _name()
+        array, name = taken(leaf), new_name()
         if array.ndim == 0 or array.size == 0:
             raise Refused("an empty array")
         columns[name] = array
@@ -95,16 +92,16 @@ def from_arrays(arrays: Any, add_axis: bool = False) -> Chain:
 
 
 def in_range(*args: Any, output_type: Any = None, name: Any = None) -> Chain:
-    numpy, tf = __import__("numpy"), _tensorflow()
+    numpy, tf = __import__("numpy"), tensorflow_or_less()
     if not 1 <= len(args) <= 3:
         raise Refused("range() with these arguments")
     numbers = range(*[whole(arg, "range", -(1 << 62)) for arg in args])
-    kind = tf.as_dtype(output_type or tf.int64)
+    kind = tf.as_dtype(output_type or "int64")
     if not 0 < len(numbers) <= ROWS_MAX or kind.name not in LEAT_NAMES:
         raise Refused("a range that is empty, or very long")
-    field = _name()
+    field = new_name()
     column = numpy.arange(numbers.start, numbers.stop, numbers.step, dtype="int64").astype(kind.as_numpy_dtype)
-    return Chain(Columns({field: column}, len(column)), field, {field: tf.TensorSpec([], kind)}, cardinality=len(column))
+    return Chain(Columns({field: column}, len(column)), field, {field: tf.TensorSpec([], kind.name)}, cardinality=len(column))
 
 
 def paths_of(given: Any) -> list[str]:
@@ -128,7 +125,7 @@ def paths_of(given: Any) -> list[str]:
 
 def expanded(files: list[str]) -> list[str]:
     """Files that exist; what does not exist and is a pattern, as the files that it matches."""
-    tf, found = _tensorflow(), []
+    tf, found = tensorflow_or_less(), []
     for file in files:
         if not os.path.exists(file) and any(mark in file for mark in "*?["):
             found += [os.fsdecode(path) for path in tf.io.matching_files(file).numpy().tolist()]
@@ -139,11 +136,11 @@ def expanded(files: list[str]) -> list[str]:
 
 def list_files(file_pattern: Any, shuffle: Any = None, seed: Any = None, name: Any = None, *,
                seeder: Callable[[Any], int]) -> Chain:
-    tf = _tensorflow()
+    tf = tensorflow_or_less()
     paths = tf.io.matching_files(paths_of(file_pattern)).numpy()
     if len(paths) == 0:
         raise Refused("no file matches")
-    field = _name()
+    field = new_name()
     chain = Chain(Columns({field: paths}, len(paths)), field, {field: tf.TensorSpec([], tf.string)},
                   cardinality=len(paths))
     return chain if shuffle is not None and not flag(shuffle, "shuffle") else chain.then("shuffle", seed=seeder(seed))
@@ -151,7 +148,7 @@ def list_files(file_pattern: Any, shuffle: Any = None, seed: Any = None, name: A
 
 def tfrecord(filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None,
              name: Any = None) -> Chain:
-    tf = _tensorflow()
+    tf = tensorflow_or_less()
     files = expanded(paths_of(filenames))
     _readable(files)
     kind = _compression(compression_type)
@@ -167,7 +164,7 @@ def tfrecord(filenames: Any, compression_type: Any = None, buffer_size: Any = No
 
 def records(files: list[str], kind: str, cycle: int, block: int) -> Chain:
     """TFRecords of files in this order, `cycle` files in turn."""
-    tf = _tensorflow()
+    tf = tensorflow_or_less()
     if len(set(files)) != len(files):
         raise Refused("a file twice")
     in_order = [*files] == sorted(files, key=os.fsencode)
@@ -209,7 +206,7 @@ def _compressed(file: str) -> str:
 def fixed_length(filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None,
                  buffer_size: Any = None, compression_type: Any = None, num_parallel_reads: Any = None,
                  name: Any = None) -> Chain:
-    tf = _tensorflow()
+    tf = tensorflow_or_less()
     files = paths_of(filenames)
     _readable(files)
     if _compression(compression_type) or num_parallel_reads is not None:
@@ -229,7 +226,7 @@ def fixed_length(filenames: Any, record_bytes: Any, header_bytes: Any = None, fo
 def text_lines(filenames: Any, compression_type: Any = None, buffer_size: Any = None, num_parallel_reads: Any = None,
                name: Any = None) -> Chain:
     """Lines of text files as a column of strings. Reading them at once takes less time than one element of tf.data."""
-    numpy, tf = __import__("numpy"), _tensorflow()
+    numpy, tf = __import__("numpy"), tensorflow_or_less()
     files = paths_of(filenames)
     _readable(files)
     if _compression(compression_type) or num_parallel_reads is not None or sum(map(os.path.getsize, files)) > TEXT_MAX:
@@ -243,5 +240,5 @@ def text_lines(filenames: Any, compression_type: Any = None, buffer_size: Any = 
         lines += [line[:-1] if line.endswith(b"\r") else line for line in found]
     column = numpy.empty(len(lines), object)
     column[:] = lines
-    field = _name()
+    field = new_name()
     return Chain(Columns({field: column}, len(lines)), field, {field: tf.TensorSpec([], tf.string)}, cardinality=UNKNOWN)

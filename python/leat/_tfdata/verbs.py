@@ -11,8 +11,10 @@ import warnings
 from builtins import enumerate as numbered
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
+from .._arrays import optional
 from .._run import LeatWarning
 from .chain import TRANSPARENT, Built, Chain, Columns, Operation, Refused
 
@@ -20,6 +22,8 @@ INFINITE, UNKNOWN = -1, -2
 DRAWING = {"affine", "color_jitter", "channel_shift", "gaussian_blur", "gaussian_noise", "cutout", "rand_augment",
            "trivial_augment_wide", "auto_augment", "augmix", "image_data_generator", "sample_distorted_bounding_box",
            "random_apply", "random_choice", "mixup", "cutmix"}
+# Methods of a data set that are one function here, with and without TensorFlow.
+PLAIN_VERBS = ("batch", "padded_batch", "unbatch", "repeat", "take", "skip", "shard", "enumerate", "cache", "prefetch")
 REMOTE = ("://",)
 
 
@@ -36,6 +40,12 @@ def whole(value: Any, what: str, low: int = -1) -> int:
     if number is None or not low <= number < 1 << 62:
         raise Refused(f"{what} is {value!r:.60}")
     return int(number)
+
+
+def tensorflow_or_less() -> Any:
+    """TensorFlow, or the little of it that sources and verbs need."""
+    found = optional("tensorflow")
+    return found if found is not None else import_module(".stand_in", __package__)
 
 
 def flag(value: Any, what: str) -> bool:
@@ -56,7 +66,7 @@ def _has(chain: Chain, *names: str) -> bool:
     return any(each.name in names for each in chain.operations)
 
 
-def _behind_batch(chain: Chain) -> tuple[Operation, ...]:
+def behind_batch(chain: Chain) -> tuple[Operation, ...]:
     at = max(i for i, each in numbered(chain.operations) if each.name in ("batch", "padded_batch"))
     return chain.operations[at + 1:]
 
@@ -113,7 +123,7 @@ def padded_batch(chain: Chain, batch_size: Any, padded_shapes: Any = None, paddi
         if len(wanted) != own.rank or any(have is not None and n not in (None, have) for n, have in zip(wanted, own)):
             raise Refused(f"{field} is filled up to a size of its own")
         if own.is_fully_defined():
-            specs[field] = type(spec)(wanted, spec.dtype)  # an axis that may differ, as far as TensorFlow knows
+            specs[field] = type(spec)(type(own)(wanted), spec.dtype)  # an axis that may differ, as far as TensorFlow knows
             continue
         if any(n is None for n in list(own)[1:]) or wanted[0] is not None or spec.dtype.name == "string":
             raise Refused(f"more than the first axis of {field} differs")
@@ -142,7 +152,7 @@ def _per_field(chain: Chain, shapes: Any) -> list[list[int | None] | None]:
 def unbatch(chain: Chain, name: Any = None) -> Chain:
     if not chain.batched:
         raise Refused("unbatch() of what is not batched")
-    if any(each.name not in TRANSPARENT - {"repeat"} for each in _behind_batch(chain)):
+    if any(each.name not in TRANSPARENT - {"repeat"} for each in behind_batch(chain)):
         raise Refused("unbatch() behind other verbs behind batch()")
     _unlimited(chain, "unbatch")
     size, n = chain.batch_size or 0, chain.cardinality
@@ -177,7 +187,7 @@ def repeat(chain: Chain, count: Any = None, name: Any = None) -> Chain:
     _unlimited(chain, "repeat")
     if n == 0 or chain.cardinality == 0:
         raise Refused("no element is left")
-    if chain.batched and any(each.name in ("repeat",) for each in _behind_batch(chain)):
+    if chain.batched and any(each.name in ("repeat",) for each in behind_batch(chain)):
         raise Refused("repeat() behind repeat() behind batch()")
     if _has(chain, "repeat") and chain.cardinality == INFINITE:
         return chain
@@ -194,7 +204,7 @@ def take(chain: Chain, count: Any, name: Any = None) -> Chain:
     if n < 0:
         return chain
     known = n if chain.cardinality == INFINITE else UNKNOWN if chain.cardinality < 0 else min(n, chain.cardinality)
-    if chain.limit is not None or (chain.batched and any(each.name == "repeat" for each in _behind_batch(chain))):
+    if chain.limit is not None or (chain.batched and any(each.name == "repeat" for each in behind_batch(chain))):
         return chain.with_(limit=min(n, chain.limit or n), cardinality=known)
     return chain.then("take", n).with_(cardinality=known)
 
@@ -204,7 +214,7 @@ def skip(chain: Chain, count: Any, name: Any = None) -> Chain:
     if n < 0 or 0 <= chain.cardinality <= n:
         raise Refused("no element is left")
     _unlimited(chain, "skip")
-    if chain.batched and any(each.name == "repeat" for each in _behind_batch(chain)):
+    if chain.batched and any(each.name == "repeat" for each in behind_batch(chain)):
         raise Refused("skip() behind repeat() behind batch()")
     return chain if n == 0 else chain.then("skip", n).with_(cardinality=max(chain.cardinality - n, 0) if
                                                             chain.cardinality >= 0 else chain.cardinality)
@@ -226,12 +236,12 @@ def enumerate(chain: Chain, start: Any = 0, name: Any = None) -> Chain:
         raise Refused("enumerate() of what has no numbered rows")
     if any(each.name not in ("take", "prefetch", "configure") and each.name in ORDER for each in chain.operations):
         raise Refused("enumerate() behind a verb that changes the order")
-    numpy, tensorflow = __import__("numpy"), __import__("tensorflow")
+    numpy = __import__("numpy")
     field = chain.fresh("index")
     source = replace(chain.source, arrays={**chain.source.arrays, field: numpy.arange(
         first, first + chain.source.rows, dtype="int64")})
     return chain.with_(source=source, structure=(field, chain.structure),
-                       specs={**chain.specs, field: tensorflow.TensorSpec([], "int64")})
+                       specs={**chain.specs, field: tensorflow_or_less().TensorSpec([], "int64")})
 
 
 ORDER = {"shuffle", "take", "skip", "shard", "repeat", "filter", "interleave", "batch", "unbatch", "rejection_resample"}
