@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that depend on small columns only: TensorFlow computes them once, for all rows."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._arrays import optional
+from .graph import Ref, Trace
+
+# Nodes that are called stateful but give the same answer every time.
+LOOKUPS = {"LookupTableFindV2", "LookupTableSizeV2", "LookupTableExportV2", "Assert", "HashTableV2"}
+FILES = {"ReadFile", "MatchingFiles"}
+# Nodes that act on each row by itself, so that columns may be computed for whole batches.
+ROWWISE = {"Cast", "OneHot", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr",
+           "LogicalNot", "AddV2", "Sub", "Mul", "RealDiv", "FloorDiv", "FloorMod", "Minimum", "Maximum", "Abs", "Neg", "Sqrt",
+           "Square", "Pow", "Exp", "Log", "StringToNumber", "RegexReplace", "StaticRegexReplace", "StaticRegexFullMatch",
+           "LookupTableFindV2", "StringLower", "StringUpper", "StringStrip"}
+ROW_BYTES = 512  # larger rows are pictures, not labels
+TOTAL_BYTES = 1 << 28
+
+
+def small(spec: Any) -> bool:
+    """Whether a column is small enough for folding: a string, a number or a short vector."""
+    if spec.shape.rank is None or spec.shape.rank > 1 or not spec.shape.is_fully_defined():
+        return False
+    return bool(spec.dtype.name == "string" or spec.shape.num_elements() * spec.dtype.size <= ROW_BYTES)
+
+
+def fields_of(trace: Trace, ref: Ref, columns: Mapping[int, str], rowwise: bool,
+              memo: dict[tuple[int, int], frozenset[str] | None]) -> frozenset[str] | None:
+    """The columns that a tensor depends on; None if it depends on anything else, draws, or reads a file."""
+    ref = _through(trace, ref)
+    if ref.key in memo:
+        return memo[ref.key]
+    memo[ref.key] = None  # a loop in the graph ends here
+    op = ref.op
+    found: frozenset[str] | None
+    if op.type == "Placeholder":
+        name = columns.get(id(ref.tensor))
+        found = frozenset([name]) if name else frozenset() if id(ref.tensor) in ref.frame.constants else None
+    elif op.type == "Const":
+        found = frozenset()
+    elif op.type in FILES or (op.op_def.is_stateful and op.type not in LOOKUPS):
+        found = None
+    else:
+        parts = [fields_of(trace, Ref(ref.frame, each), columns, rowwise, memo) for each in op.inputs]
+        known = [part for part in parts if part is not None]
+        found = frozenset().union(*known) if len(known) == len(parts) else None
+        if rowwise and found and op.type not in ROWWISE:
+            found = None
+    memo[ref.key] = found
+    return found
+
+
+def _through(trace: Trace, ref: Ref) -> Ref:
+    """As Trace.follow, but also through marked calls: here only the nodes count."""
+    while True:
+        followed = trace.follow(ref)
+        if trace.mark(followed) is None or followed.op.type not in ("Identity", "PartitionedCall", "StatefulPartitionedCall"):
+            return followed
+        if followed.op.type != "Identity":
+            frame = trace.callee(followed)
+            ref = Ref(frame, frame.graph.outputs[followed.tensor.value_index])
+        else:
+            ref = followed.input(0)
+
+
+def _copied(trace: Trace, ref: Ref, given: Mapping[int, Any], made: dict[tuple[int, int], Any]) -> Any:
+    """The tensor in the graph that is being traced now, computed by copies of the nodes."""
+    import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    from tensorflow.python.framework import ops  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    ref = _through(trace, ref)
+    if id(ref.tensor) in given:
+        return given[id(ref.tensor)]
+    if id(ref.tensor) in ref.frame.constants:
+        constant = ref.frame.constants[id(ref.tensor)]
+        return constant if constant.dtype == tf.resource else tf.identity(constant)
+    key = (id(ref.frame), id(ref.op))
+    if key not in made:
+        inputs = [_copied(trace, Ref(ref.frame, each), given, made) for each in ref.op.inputs]
+        graph = ops.get_default_graph()
+        inputs = [graph.capture(each) for each in inputs]
+        made[key] = graph._create_op_internal(ref.op.type, inputs, [each.dtype for each in ref.op.outputs],
+                                              attrs=dict(ref.op.node_def.attr), op_def=ref.op.op_def)
+    return made[key].outputs[ref.tensor.value_index]
+
+
+def constant(trace: Trace, ref: Ref) -> Any:
+    """The NumPy array of a tensor that depends on no input."""
+    import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    return tf.function(lambda: _copied(trace, ref, {}, {}), autograph=False)().numpy()
+
+
+class Fold:
+    """Several tensors of one trace, computed together when the first of them is needed."""
+
+    def __init__(self, trace: Trace, columns: Mapping[int, str], arrays: Callable[[str], Any], batched: bool) -> None:
+        self.trace, self.columns, self.arrays, self.batched = trace, columns, arrays, batched
+        self.refs: list[Ref | None] = []  # None: not needed any more
+
+    def add(self, ref: Ref) -> Callable[[], Any]:
+        """A function that gives the column of this tensor."""
+        self.refs.append(ref)
+        return lambda: self.results[ref.key]
+
+    @functools.cached_property
+    def results(self) -> dict[tuple[int, int], Any]:
+        import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        numpy: Any = optional("numpy")
+        refs = [ref for ref in self.refs if ref is not None]
+        memo: dict[tuple[int, int], frozenset[str] | None] = {}
+        needed: set[str] = set()
+        for ref in refs:
+            needed |= fields_of(self.trace, ref, self.columns, self.batched, memo) or set()
+        places = [(place, name) for place, name in self.columns.items() if name in needed]
+
+        def compute(*values: Any) -> tuple[Any, ...]:
+            given = {place: value for (place, _), value in zip(places, values, strict=True)}
+            made: dict[tuple[int, int], Any] = {}
+            return tuple(tf.identity(_copied(self.trace, ref, given, made)) for ref in refs)
+
+        rows = tf.data.Dataset.from_tensor_slices(tuple(self.arrays(name) for _, name in places))
+        if self.batched:
+            parts = rows.batch(4096).map(compute)
+        else:
+            parts = rows.map(compute, num_parallel_calls=tf.data.AUTOTUNE).batch(4096)
+        found: list[list[Any]] = [[] for _ in refs]
+        for part in parts.as_numpy_iterator():
+            for values, each in zip(found, part, strict=True):
+                values.append(each)
+        return {ref.key: numpy.concatenate(values) if values else numpy.zeros((0,), ref.tensor.dtype.as_numpy_dtype)
+                for values, ref in zip(found, refs, strict=True)}
