@@ -337,6 +337,28 @@ def test_a_drawn_condition_is_random_apply():
         lower_map(chain, lambda x: tf.cond(tf.reduce_mean(f32(x)) > 0.5, lambda: x, lambda: tf.image.flip_up_down(x)))
 
 
+def test_equal_seeds_draw_equally():
+    """A picture and its mask in one map, and in two data sets that are zipped."""
+    def augment(x):
+        x = tf.image.random_flip_left_right(x, seed=7)
+        x = tf.cond(tf.random.uniform((), seed=5) > 0.5, lambda: tf.image.rot90(x, 2), lambda: x)
+        return tf.image.random_crop(x, [8, 8, x.shape[-1]], seed=9)
+    arrays = {"x": PIXELS.repeat(9, 0), "y": PIXELS[..., :1].repeat(9, 0)}
+    lowered = lower_map(chain_of(arrays, ("x", "y")), lambda x, y: (augment(x), augment(y)))
+    ((x, y),) = list(lowered.then("batch", 54).build())
+    assert (x[..., :1] == y).all() and len(numpy.unique(x[:9], axis=0)) > 3
+    parts = [lower_map(chain_of({name: array}, name), augment).build() for name, array in arrays.items()]
+    ((x, y),) = list(leat.zip(*parts).batch(54))
+    assert (x[..., :1] == y).all() and len(numpy.unique(x[:9], axis=0)) > 3
+    first, second = (keras.layers.RandomFlip("horizontal", seed=3) for _ in range(2))
+    lowered = lower_map(chain_of(arrays, ("x", "y")), lambda x, y: (first(x), second(y)))
+    ((x, y),) = list(lowered.then("batch", 54).build())
+    assert (x[..., :1] == y).all()
+    lowered = lower_map(chain_of(arrays, ("x", "y")), lambda x, y: (first(x), first(y)))
+    ((x, y),) = list(lowered.then("batch", 54).build())
+    assert not (x[..., :1] == y).all()
+
+
 def test_layers_in_a_sequential():
     layers = [keras.layers.RandomFlip("horizontal"), keras.layers.RandomRotation(0.1), keras.layers.Rescaling(1 / 255)]
     augment = keras.Sequential(layers)

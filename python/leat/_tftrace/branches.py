@@ -50,7 +50,8 @@ def applied(condition: Chance, pairs: list[tuple[Value, Value]]) -> list[Value]:
     fields = tuple(before.field for before, _ in changed)
     if len(set(fields)) != len(fields):
         raise Refused("a condition with two results of one field")
-    joint = Step("joint", (("random_apply", (p, " | ".join(words)), {}), fields), {}, True, condition.seed)
+    seed = {} if condition.seed is None else {"seed": condition.seed}
+    joint = Step("joint", (("random_apply", (p, " | ".join(words)), seed), fields), {}, True, condition.seed)
     results: list[Value] = []
     for one, two in pairs:
         before = two if True not in turned else one

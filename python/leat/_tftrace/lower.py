@@ -9,7 +9,7 @@ from .._arrays import optional
 from .._tfdata.chain import Chain, Columns, Refused, leaves, mapped
 from .emit import Emission, touched
 from .fold import TOTAL_BYTES, Fold, constant, fields_of, small
-from .graph import Ref, Trace, check, trace_function, where
+from .graph import PASSED, Ref, Trace, check, trace_function, where
 from .marks import Mark
 from .values import Chance, Constant, Draw, Flow, Noise, Parsed, Value, leat_dtype
 
@@ -102,6 +102,12 @@ class Lowering:
         known = self._constant(ref)
         if known is not None:
             return Constant(known)
+        return self.unmarked(ref)
+
+    def unmarked(self, ref: Ref) -> Value:
+        """What the nodes of a marked call make."""
+        if ref.op.type in PASSED:
+            return self.value(ref.input(0))
         if ref.op.type not in NODES:
             raise Refused(f"the engine has no operation for {ref.op.type}")
         return NODES[ref.op.type](self, ref)

@@ -26,6 +26,8 @@ IMAGE = ("resize", "resize_with_pad", "resize_with_crop_or_pad", "central_crop",
          "per_image_standardization", "random_jpeg_quality", "adjust_jpeg_quality", "random_crop", "convert_image_dtype")
 # The functions that the marked ones are made of: stateless_random_brightness calls adjust_brightness of this module.
 IMPLEMENTATION = "tensorflow.python.ops.image_ops_impl"
+# Marked for the seed that they are given: with a global seed, TensorFlow gives one to every node.
+RANDOM = ("uniform", "normal")
 # A condition that the program checks itself must still be checked: the function is TensorFlow's.
 CHECKS = ("assert_equal", "assert_greater", "assert_greater_equal", "assert_less", "assert_less_equal", "assert_near",
           "assert_positive", "assert_non_negative", "assert_none_equal", "assert_rank", "assert_shapes", "Assert",
@@ -111,6 +113,9 @@ def _wrappers() -> tuple[tuple[Any, str, Any, Any], ...]:
         found.append((tf.image, name, real, wrapper))
         inner = [key for key, value in vars(implementation).items() if value is real] if implementation else []
         found += [(implementation, key, real, wrapper) for key in inner]
+    for name in RANDOM:
+        real = getattr(tf.random, name)
+        found.append((tf.random, name, real, _wrapper(f"tf.random.{name}", real)))
     for name in CHECKS:
         for module in (tf.debugging, tf):
             if hasattr(module, name):

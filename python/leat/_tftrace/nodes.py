@@ -2,12 +2,14 @@
 """Nodes of a graph that are read one by one."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._arrays import optional
 from .._tfdata.chain import Columns, Refused
 from .graph import Ref
-from .lower import Lowering, cast, node
+from .lower import Lowering, cast, marked, node
+from .marks import Mark
 from .values import Chance, Constant, Draw, Flow, Noise, Value
 
 # ------------------------------------------------------------------------------------------------ files
@@ -270,12 +272,11 @@ def one_hot(low: Lowering, ref: Ref) -> Value:
 # ------------------------------------------------------------------------------------------ random numbers
 
 
-def op_seed(ref: Ref) -> int | None:
-    """The seed that the program gave to a random operation, None if it gave none."""
-    from tensorflow.python.framework import random_seed  # type: ignore[import-untyped, import-not-found, unused-ignore]
-
-    first, second = ref.attr("seed"), ref.attr("seed2")
-    return second if first == random_seed.DEFAULT_GRAPH_SEED and second else None
+@marked("tf.random.uniform", "tf.random.normal")
+def seeded(low: Lowering, ref: Ref, mark: Mark) -> Value:
+    """The numbers that the nodes draw, with the seed that the program gave."""
+    value, seed = low.unmarked(ref), low.plain(ref, mark, "seed")
+    return replace(value, seed=int(seed)) if seed is not None and isinstance(value, (Draw, Noise)) else value
 
 
 @node("RandomUniform", "RandomUniformInt")
@@ -283,9 +284,9 @@ def uniform(low: Lowering, ref: Ref) -> Value:
     if ref.tensor.shape.rank != 0 or low.batched:
         raise Refused("random numbers in an array" if not low.batched else "a number that is drawn once for a batch")
     if ref.op.type == "RandomUniform":
-        return Draw(0.0, 1.0, op_seed(ref), False, id(ref.op))
+        return Draw(0.0, 1.0, None, False, id(ref.op))
     ends = [float(low.known(low.input(ref, i), "the range of tf.random.uniform")) for i in (1, 2)]
-    return Draw(ends[0], ends[1], op_seed(ref), True, id(ref.op))
+    return Draw(ends[0], ends[1], None, True, id(ref.op))
 
 
 @node("RandomStandardNormal")
@@ -294,11 +295,11 @@ def normal(low: Lowering, ref: Ref) -> Value:
         raise Refused("random numbers behind batch()")
     shape = ref.tensor.shape
     if shape.rank is not None and shape.is_fully_defined():
-        return Noise(0.0, 1.0, op_seed(ref), tuple(shape), id(ref.op))
+        return Noise(0.0, 1.0, None, tuple(shape), id(ref.op))
     size = low.trace.follow(ref.input(0))
     if size.op.type != "Shape":
         raise Refused("random numbers in an array whose shape is not known")
-    return Noise(0.0, 1.0, op_seed(ref), low.flow(low.input(size, 0), "tf.shape").field, id(ref.op))
+    return Noise(0.0, 1.0, None, low.flow(low.input(size, 0), "tf.shape").field, id(ref.op))
 
 
 def _on_noise(kind: str, noise: Noise, number: float, left: bool) -> Noise:
