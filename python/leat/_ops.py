@@ -112,11 +112,11 @@ OPS: dict[str, Op] = {
         Arg("texts", "texts", None, (), 0, 0, False, (), "such as image='folder images' mask='folder masks', or image=@NAME for a part of the program"),
         Arg("stop", "word", "equal", ("equal", "shortest"), 0, 0, True, (), "equal: lengths must be; shortest: what others have more is left out"),
     ), ("texts",)),
-    "shuffle": Op("order", "Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.", (
+    "shuffle": Op("order", "Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks; behind batch, of batches.", (
         Arg("window", "int", "0", (), 0, 1000000000000000, False, (), "0: all samples at once (streams: 4096); else this many at a time"),
         Arg("block", "int", "0", (), 0, 1000000000000000, True, (), "for storage that wants to be read in order: bytes of consecutive samples that stay together, such as 4MiB; 0: none do"),
         Arg("group", "int", "16", (), 1, 1000000000, True, (), "with block: so many blocks are shuffled together"),
-        Arg("buffer_size", "int", "0", (), 0, 1000000000000000, True, (), "of tf.data: the window of a stream; elsewhere taken and not needed, since all samples are shuffled"),
+        Arg("buffer_size", "int", "0", (), 0, 1000000000000000, True, (), "of tf.data: the window of a stream, and behind a repeat without end; elsewhere taken and not needed, since all samples are shuffled"),
         Arg("seed", "int", "", (), 0, 0, True, (), "its own seed; without it the pipeline's"),
         Arg("reshuffle", "bool", "true", (), 0, 0, True, ("reshuffle_each_iteration",), "false: the same order in every epoch"),
     ), ("buffer_size", "seed")),
@@ -830,7 +830,8 @@ class Operations:
     def shuffle(
         self, buffer_size=0, seed=None, *, window=0, block=0, group=16, reshuffle=True,
     ):
-        """Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.
+        """Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks;
+        behind batch, of batches.
 
             ds.shuffle(seed=7)
 
@@ -838,8 +839,8 @@ class Operations:
         block: for storage that wants to be read in order: bytes of consecutive samples that stay together,
             such as 4MiB; 0: none do
         group: with block: so many blocks are shuffled together
-        buffer_size: of tf.data: the window of a stream; elsewhere taken and not needed, since all samples are
-            shuffled
+        buffer_size: of tf.data: the window of a stream, and behind a repeat without end; elsewhere taken and
+            not needed, since all samples are shuffled
         seed: its own seed; without it the pipeline's
         reshuffle: false: the same order in every epoch (also called reshuffle_each_iteration)
         """

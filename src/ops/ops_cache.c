@@ -42,8 +42,9 @@ static int plan_cache(leat__planner *planner, const leat__use *use, leat_error *
     leat__plan *plan = planner->plan;
     leat__caching *caching = &plan->caching;
     const char *path = leat__use_arg(use, "path")->text, *drawn = drawn_before(planner, use);
-    if (planner->batched)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "it keeps single samples: write it before batch");
+    if (plan->n_group_ops > 0) /* behind batch, samples are kept as they come into batches */
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "it keeps samples before they are mixed: write it before mixup and cutmix");
     if (caching->wanted)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "there is a cache before: one is enough, the later one");

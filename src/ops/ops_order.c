@@ -5,6 +5,13 @@
 #include "ops/ops_shared.h"
 #include "plan/planner.h"
 
+/* Repeating after batch means more epochs, and what follows it would have to count across them. */
+static int before_turns(const leat__planner *planner, const leat__use *use, leat_error *err) {
+    if (planner->plan->repeats == 1) return 0;
+    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                           "after batch it holds for each epoch: write it before repeat");
+}
+
 /* -------------------------------------------------------------------------------------------- shuffle */
 
 /* Streams cannot be shuffled as a whole; this many records at a time are, unless the text says otherwise. */
@@ -51,6 +58,37 @@ static int add_blocks(leat__planner *planner, const leat__use *use, leat__order_
     return 0;
 }
 
+/* Behind batch, batches are shuffled, as in tf.data. The last one stays where it is if it is smaller. */
+static int keep_batches(const leat__planner *planner, const leat__use *use, leat__order_verb *verb,
+                        leat_error *err) {
+    if (planner->plan->stream)
+        return leat__stream_plan_refuse(use, err, "batches cannot be taken in another order",
+                                        "write shuffle before batch");
+    if (leat__use_arg(use, "block")->i)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "blocks are made of samples: write it before batch");
+    verb->unit = leat__plan_global_batch(planner->plan);
+    return 0;
+}
+
+/* A window of a stream ends with its repetition. So repetitions that are written in front come behind: each of them is shuffled
+ * by itself, and no sample comes for the second time before all have come once. */
+static int add_to_stream(leat__planner *planner, const leat__use *use, leat__order_verb verb,
+                         leat_error *err) {
+    leat__order *order = &planner->plan->order;
+    int at = order->n_verbs;
+    while (at > 0 && order->verb[at - 1].kind == LEAT_ORDER_REPEAT) at--;
+    for (int i = 0; i < at; i++)
+        if (order->verb[i].kind == LEAT_ORDER_REPEAT)
+            return leat__stream_plan_refuse(use, err,
+                                            "a window does not reach from one repetition into the next",
+                                            "write shuffle before repeat");
+    if (verb.window == 0) verb.window = STREAM_WINDOW;
+    LEAT_TRY(leat__order_insert(order, at, verb, err));
+    leat__order_set_source(order, order->length[0]);
+    return 0;
+}
+
 static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__order_verb verb = {
         .kind = LEAT_ORDER_SHUFFLE,
@@ -59,23 +97,16 @@ static int plan_shuffle(leat__planner *planner, const leat__use *use, leat_error
         .op = use->number,
         .reshuffle = leat__use_arg(use, "reshuffle")->i != 0,
     };
-    if (planner->batched)
-        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                               "whole batches are not shuffled: write shuffle before batch");
+    LEAT_TRY(before_turns(planner, use, err));
+    if (planner->batched) LEAT_TRY(keep_batches(planner, use, &verb, err));
     if (leat__use_arg(use, "block")->i) return add_blocks(planner, use, verb, err);
     if (leat__use_arg(use, "group")->given)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "group counts blocks: write block= too");
-    bool repeated = false;
-    for (int i = 0; i < planner->plan->order.n_verbs; i++)
-        repeated |= planner->plan->order.verb[i].kind == LEAT_ORDER_REPEAT;
-    if (repeated && planner->plan->stream)
-        return leat__stream_plan_refuse(use, err, "a window does not reach from one repetition into the next",
-                                        "write shuffle before repeat");
-    if (planner->plan->stream && verb.window == 0) {
-        const int64_t buffer = leat__use_arg(use, "buffer_size")->i;
-        verb.window = buffer > 0 ? (uint64_t)buffer : STREAM_WINDOW;
-    }
-    if (leat__order_length(&planner->plan->order) == LEAT_ENDLESS && verb.window == 0)
+    const bool endless = leat__order_length(&planner->plan->order) == LEAT_ENDLESS;
+    if (verb.window == 0 && (planner->plan->stream || endless))
+        verb.window = (uint64_t)leat__use_arg(use, "buffer_size")->i;
+    if (planner->plan->stream) return add_to_stream(planner, use, verb, err);
+    if (endless && verb.window == 0)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "what has no end cannot be shuffled as a whole: write shuffle before repeat, "
                                "or give it a window");
@@ -91,13 +122,6 @@ static uint64_t samples_of(const leat__planner *planner, int64_t count) {
     if (count < 0) return LEAT_ENDLESS;
     const uint64_t each = planner->batched ? leat__plan_global_batch(planner->plan) : 1;
     return __builtin_mul_overflow((uint64_t)count, each, &samples) ? LEAT_ENDLESS : samples;
-}
-
-/* Repeating after batch means more epochs, and what follows it would have to count across them. */
-static int before_turns(const leat__planner *planner, const leat__use *use, leat_error *err) {
-    if (planner->plan->repeats == 1) return 0;
-    return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
-                           "after batch it holds for each epoch: write it before repeat");
 }
 
 static int plan_take(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -215,8 +239,9 @@ static int plan_flat_map(leat__planner *planner, const leat__use *use, leat_erro
 const leat__op leat__ops_order[] = {
     {.name = "shuffle",
      .kind = LEAT_OP_ORDER,
-     .help =
-         "Another order in every epoch: of all samples, within windows of consecutive ones, or by blocks.",
+     .help = "Another order in every epoch: of all samples, within windows of consecutive ones, or by "
+             "blocks; behind "
+             "batch, of batches.",
      .like = "tf.data.Dataset.shuffle, keras.utils.image_dataset_from_directory(shuffle), keras "
              "ImageDataGenerator.flow(shuffle), torch.utils.data.RandomSampler, "
              "torch.utils.data.DataLoader(shuffle)",
@@ -247,8 +272,8 @@ const leat__op leat__ops_order[] = {
               .max = 1e15,
               .named = true,
               .help =
-                  "of tf.data: the window of a stream; elsewhere taken and not needed, since all samples are "
-                  "shuffled"},
+                  "of tf.data: the window of a stream, and behind a repeat without end; elsewhere taken and "
+                  "not needed, since all samples are shuffled"},
              LEAT_ARG_SEED,
              {.name = "reshuffle",
               .also = "reshuffle_each_iteration",

@@ -85,6 +85,11 @@ bool leat__order_endless(const leat__order *order) {
     return n == LEAT_ENDLESS;
 }
 
+/* What a shuffle of n samples permutes: samples, or whole units. */
+static uint64_t n_units(const leat__order_verb *verb, uint64_t n) {
+    return verb->unit && n != LEAT_ENDLESS ? n / verb->unit : n;
+}
+
 /* Elements of the largest table that verb i will ever need. The last window may be smaller than the others, and a
  * stream shorter than its window: so a window that is too large for a table needs one all the same. */
 static uint64_t table_size(const leat__order *order, int i) {
@@ -99,9 +104,9 @@ static uint64_t table_size(const leat__order *order, int i) {
         if (__builtin_mul_overflow(verb->blocks->largest, verb->blocks->group, &most)) most = UINT64_MAX;
         return LEAT_MIN(LEAT_MIN(most, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
     }
-    if (verb->window)
-        return LEAT_MIN(LEAT_MIN(verb->window, order->length[i]), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
-    return order->length[i] > LEAT_PERMUTE_TABLE_MAX ? 0 : order->length[i];
+    const uint64_t n = n_units(verb, order->length[i]);
+    if (verb->window) return LEAT_MIN(LEAT_MIN(verb->window, n), (uint64_t)LEAT_PERMUTE_TABLE_MAX);
+    return n > LEAT_PERMUTE_TABLE_MAX ? 0 : n;
 }
 
 typedef struct sizing { /* samples as they come to a verb */
@@ -183,6 +188,17 @@ static uint64_t permute_blocks(leat__order *order, int i, uint64_t iteration, ui
     return leat__blocks_sample(verb->blocks, &group, place);
 }
 
+/* All samples or units, or each window of them; a last unit that is not whole stays. */
+static uint64_t permute_all(leat__order *order, int i, uint64_t iteration, uint64_t position) {
+    const leat__order_verb *verb = &order->verb[i];
+    const uint64_t each = verb->unit ? verb->unit : 1, n = n_units(verb, order->length[i]);
+    const uint64_t place = position / each, size = verb->window ? verb->window : n;
+    if (place >= n) return position;
+    const uint64_t window = place / size, first = window * size;
+    const uint64_t drawn = permute(order, i, iteration, window, LEAT_MIN(size, n - first), place - first);
+    return (first + drawn) * each + position % each;
+}
+
 /* Iteration numbers of the source count up over epochs and repeats alike: `repeat 2` for one epoch and two epochs
  * without repeat see the same shuffles. Endless repeats leave room for 2^32 turns an epoch. */
 static uint64_t inner_iteration(const leat__order_verb *repeat, uint64_t iteration, uint64_t turn) {
@@ -239,10 +255,7 @@ static leat__place map_between(leat__order *order, int down_to, int n_verbs, lea
                 at.sample = permute_blocks(order, i, at.iteration, at.sample);
                 break;
             }
-            const uint64_t size = verb->window ? verb->window : n;
-            const uint64_t window = at.sample / size, first = window * size;
-            at.sample =
-                first + permute(order, i, at.iteration, window, LEAT_MIN(size, n - first), at.sample - first);
+            at.sample = permute_all(order, i, at.iteration, at.sample);
             break;
         }
         case LEAT_ORDER_PICK: at.sample = verb->pick[at.sample]; break;

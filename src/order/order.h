@@ -42,6 +42,7 @@ typedef struct leat__order_verb {
     uint64_t count;       /* take, skip, repeat (LEAT_ENDLESS = without end); shard: number of shards      */
     uint64_t index;       /* shard: which one                                                              */
     uint64_t window;      /* shuffle: 0 = all samples, else windows of so many consecutive ones            */
+    uint64_t unit;        /* shuffle: so many consecutive samples stay together and count as one; 0 = 1    */
     uint64_t seed;        /* shuffle                                                                       */
     uint32_t op;          /* shuffle: number of the operation in the text                                  */
     bool reshuffle;       /* shuffle: another order in each iteration                                      */

@@ -97,11 +97,12 @@ static void print_verbs(printer *p, const leat__plan *plan) {
             if (v->blocks)
                 print(p, "shuffle of %" PRIu64 " blocks in groups of %" PRIu64, v->blocks->n,
                       v->blocks->group);
-            else if (v->window && v->window < order->length[i])
+            else if (v->window && v->window < order->length[i] / LEAT_MAX(v->unit, (uint64_t)1))
                 print(p, "shuffle in windows of %" PRIu64, v->window);
             else
                 print(p, "shuffle of all (%s)",
                       order->length[i] > LEAT_PERMUTE_TABLE_MAX ? "computed, no memory" : "a table");
+            if (v->unit) print(p, ", %" PRIu64 " samples together", v->unit);
             print(p, ", seed %" PRIu64, v->seed);
             break;
         case LEAT_ORDER_TAKE:

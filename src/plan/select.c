@@ -445,9 +445,12 @@ int leat__choice_place(const leat__planner *planner, const leat__use *use, leat_
     if (planner->batched)
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "works on single samples: write it before batch");
     *at = order->n_verbs;
-    while (*at > 0 && ((rule.past_shuffle && order->verb[*at - 1].kind == LEAT_ORDER_SHUFFLE) ||
-                       (rule.past_repeat && order->verb[*at - 1].kind == LEAT_ORDER_REPEAT)))
-        --*at;
+    for (; *at > 0; --*at) {
+        const leat__order_verb *verb = &order->verb[*at - 1];
+        if (!(rule.past_shuffle && verb->kind == LEAT_ORDER_SHUFFLE && !verb->unit) &&
+            !(rule.past_repeat && verb->kind == LEAT_ORDER_REPEAT))
+            break;
+    }
     for (int i = 0; i < *at; i++) {
         const leat__order_verb *verb = &order->verb[i];
         if (verb->kind == LEAT_ORDER_REPEAT)

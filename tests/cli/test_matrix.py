@@ -72,6 +72,8 @@ TEXTS = {
     "npy": f"npy image=x.npy label=y.npy | shuffle | {AUGMENT}",
     "take, skip, shard": f"synth 99 5 6 | skip 5 | shard 1/2 | shuffle | take 41 | {AUGMENT}",
     "repeat": f"npy image=x.npy label=y.npy | shuffle | repeat 2 | {AUGMENT}",
+    "repeat, shuffle": f"npy image=x.npy label=y.npy | repeat | shuffle buffer_size=60 | take 200 | {AUGMENT}",
+    "stream, repeat, shuffle": f"tfrecord a-*.gz | repeat | shuffle 8 | take 110 | {PARSE} | {AUGMENT}",
     "filter": f"folder photos | filter 'label != bee' | shuffle | decode | resize 6 7 | {AUGMENT}",
     "split": f"folder photos | split train seed=4 stratify=true | shuffle | decode | random_crop 7 | {AUGMENT}",
     "balance": f"tfrecord a-*.tfrecord | {PARSE} | balance | {AUGMENT}",

@@ -63,6 +63,10 @@ static void test_rebatch(void **state) {
         {"batch 4 drop_remainder=true | repeat 3 | rebatch 6", "take 20 | repeat 3 | batch 6"},
         {"batch 5 | rebatch 4 | rebatch 3 | prefetch 2 | rebatch 2", "batch 2"},
         {"batch 4 | take 2 | unbatch | skip 1 | batch 2", "take 8 | skip 1 | batch 2"},
+        {"batch 4 | cache freeze=true", "cache freeze=true | batch 4"},
+        {"batch 1 | shuffle seed=2", "shuffle seed=2 | batch 1"},
+        {"batch 1 | repeat 2 | unbatch | shuffle 5 | batch 4", "repeat 2 | shuffle 5 | batch 4"},
+        {"repeat | shuffle buffer_size=7 | take 60 | batch 4", "repeat | shuffle 7 | take 60 | batch 4"},
     };
     for (size_t i = 0; i < LEAT_COUNT(pairs); i++) {
         char a[600], b[600];
@@ -87,7 +91,6 @@ static void test_refusals(void **state) {
         {"synth | batch 3 | unbatch | unbatch", LEAT_ERR_SYNTAX, "no batch before"},
         {"synth | batch 3 pad_remainder=true | unbatch", LEAT_ERR_SYNTAX, "pad_remainder at the last batch"},
         {"synth | batch 3 pad_remainder=true drop_remainder=true", LEAT_ERR_ARGUMENT, "not both"},
-        {"synth | batch 3 | shuffle", LEAT_ERR_SYNTAX, "before batch"},
         {"synth | batch 3 | shard 0/2", LEAT_ERR_SYNTAX, "before batch"},
         {"synth | one_hot label 10 | batch 16 | mixup | unbatch", LEAT_ERR_SYNTAX,
          "write mixup after the last batch"},

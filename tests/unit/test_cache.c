@@ -164,7 +164,8 @@ static void test_refused(void **state) {
         spec_of("synth | random_flip_left_right | cache | batch 4"), NULL, LEAT_ERR_SYNTAX,
         "what random_flip_left_right draws would stay the same in every epoch: write cache before it, or "
         "cache freeze=true");
-    refuse_spec(spec_of("synth | batch 4 | cache"), NULL, LEAT_ERR_SYNTAX, "write it before batch");
+    refuse_spec(spec_of("synth | one_hot label 10 | batch 16 | mixup | cache"), NULL, LEAT_ERR_SYNTAX,
+                "write it before mixup");
     refuse_spec(spec_of("synth | cache | resize 4 4 | cache | batch 4"), NULL, LEAT_ERR_SYNTAX,
                 "one is enough");
     refuse_spec(spec_of("synth | cache '' | batch 4"), NULL, LEAT_ERR_ARGUMENT, "the path is empty");

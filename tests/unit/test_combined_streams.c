@@ -267,7 +267,7 @@ static void test_messages(void **state) {
         "concatenate '@a' '@b' | rejection_resample initial=1,1 | batch 4",
         "zip x='@a' y='@b' stop=shortest | filter x==3 | batch 4",
         "@a | filter label>3 | take 9 | filter label>4 | batch 4",
-        "@a | shuffle 9 | repeat 2 | shuffle 9 | batch 4",
+        "@a | shuffle 9 | repeat 2 | take 30 | shuffle 9 | batch 4",
         "@a | bucket_by_aspect_ratio edges=0.75,1.33 | batch 4",
     };
     for (size_t i = 0; i < LEAT_COUNT(refused); i++)
