@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python/leat"
 PAGE = ROOT / "docs/operations.md"
 # In _methods.py and _compose.py: they take more than the text can say.
-HAND_WRITTEN = {"normalize", "filter", "map", "shard", "split", "random_apply", "random_choice"}
+HAND_WRITTEN = {"normalize", "filter", "map", "eval", "shard", "split", "random_apply", "random_choice"}
 # Positional arguments that are not those of the text: as tf.data has them.
 FIRST = {"shuffle": ("buffer_size", "seed")}
 LISTS = ("texts", "ints")

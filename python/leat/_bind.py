@@ -20,6 +20,8 @@ from ._ops import OPS, Arg, Op
 LISTS = ("texts", "ints")
 # Arguments that are sizes: (10, 4) is written 10x4, None is the largest of the batch.
 SHAPES = {("padded_batch", "max"), ("padded_batch", "shapes")}
+# Arguments that are pairs of names and values: eval(image="image / 255").
+PAIRS = {"eval": "expressions"}
 # What tf.data and torch want to know and leat finds out.
 UNNEEDED = {"num_parallel_calls": "leat uses all cores that the process may use: configure(threads=...)",
             "deterministic": "the order is always the same for the same seed",
@@ -255,9 +257,13 @@ def _by_name(name: str, kwargs: Mapping[str, object]) -> dict[str, object]:
     known = {_python_name(arg): arg.name for arg in args}
     names = {**{other: arg.name for arg in args for other in arg.also}, **known}
     given: dict[str, object] = {}
+    pairs: dict[str, object] = {}
     for word, value in kwargs.items():
         if word == "size" and word not in names and {"height", "width"} <= set(known):
             word = "height"
+        if word not in names and name in PAIRS:
+            pairs[word] = value
+            continue
         if word not in names:
             raise _unknown(name, word, known)
         if value is None:
@@ -265,6 +271,8 @@ def _by_name(name: str, kwargs: Mapping[str, object]) -> dict[str, object]:
         if names[word] in given:
             raise TypeError(f"{name}(): {names[word]} is given twice")
         given[names[word]] = value
+    if pairs:
+        given[PAIRS[name]] = pairs
     return given
 
 
@@ -296,6 +304,12 @@ def _by_place(name: str, args: tuple[object, ...], given: dict[str, object]) -> 
     return found
 
 
+def _pair(name: str, arg: Arg, key: str, value: object) -> str:
+    """image="image / 255"; a name that is no word stands inside of the quotes."""
+    text = check(name, arg, value)
+    return f"{key}={quote(text)}" if key.isascii() and key.isidentifier() else quote(f"{key}={text}")
+
+
 def bind(name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
     """bind("resize", (224,), {"method": "area"}) -> "resize height=224 method=area" """
     given = _by_name(name, kwargs)
@@ -312,7 +326,9 @@ def bind(name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> s
                 raise TypeError(f"{name}() needs {_python_name(arg)} ({arg.help})")
             continue
         value = given[arg.name]
-        if arg.type in LISTS:
+        if isinstance(value, Mapping) and PAIRS.get(name) == arg.name:
+            words += [_pair(name, arg, str(key), part) for key, part in value.items()]
+        elif arg.type in LISTS:
             words += [quote(check(name, arg, item)) for item in _items(name, arg, value)]
         else:
             words.append(f"{arg.name}={quote(check(name, arg, value))}")

@@ -136,6 +136,31 @@ class Methods(Operations):
             raise TypeError("filter(): give the function itself, not a name: filter(function)")
         return self._add("filter", where, {})
 
+    def eval(self, *expressions: str | Mapping[str, str], **fields: str) -> Self:
+        """Arithmetic on fields, done by the engine: FIELD="EXPRESSION".
+
+            ds.eval(image="(image / 127.5 - 1) * 0.5")
+            ds.eval(label="cast(label == 3, i32)", bright="mean(image)")    # all see the fields as they were before
+            ds.eval({"image/centre": "image[8:24, 8:24]"})                  # names that are no words of Python
+
+        expressions: a dict of fields and expressions, or texts such as "label=label + 1"
+        fields: an expression for each field; one that is not there yet is made
+        """
+        given: dict[str, object] = {}
+        for item in expressions:
+            pairs = item.items() if isinstance(item, Mapping) else [tuple(item.split("=", 1))]
+            for pair in pairs:
+                if len(pair) != 2:
+                    raise TypeError(f"eval(): {pair[0]!r:.60} must be a field and an expression: "
+                                    "eval(image=\"image / 255\")")
+                given[pair[0].strip()] = pair[1]
+        twice = given.keys() & fields.keys()
+        if twice:
+            raise TypeError(f"eval(): {min(twice)} is given twice")
+        if not given and not fields:
+            raise TypeError("eval() needs a field and an expression: eval(image=\"image / 255\")")
+        return self._add("eval", (), {**given, **fields})
+
     def map(self, function: Callable[..., Any], *, workers: int | str | None = None, **fields: Any) -> Self:
         """Calls a function of Python for each sample, or behind batch() for each batch.
 

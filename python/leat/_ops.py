@@ -202,6 +202,9 @@ OPS: dict[str, Op] = {
         Arg("fields", "texts", None, (), 0, 0, False, (), "what it makes, such as score:f32 image:u8[*,*,3], where * is a size that differs; * alone: what one call shows. A field that is there already is replaced"),
         Arg("callback", "text", None, (), 0, 0, True, (), "the function that the program gave with leat_spec_map"),
     ), ("fields",)),
+    "eval": Op("sample", "Arithmetic on fields: FIELD='EXPRESSION' pairs, which all see the fields as they were before.", (
+        Arg("expressions", "texts", None, (), 0, 0, False, (), "such as image='(image / 127.5 - 1) * 0.5' bright='mean(image) > 100'; a field that is not there yet is made"),
+    ), ("expressions",)),
     "label_map": Op("sample", "Other numbers for labels: FROM=TO pairs, or a file of them.", (
         Arg("map", "text", "", (), 0, 0, False, (), "such as 3=0,5=1; with names of classes in quotes: 'cats=0,dogs=1'"),
         Arg("file", "text", "", (), 0, 0, True, (), "a text file with a pair in each line"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/maths.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -49,6 +50,58 @@ double leat__log(double x) {
     for (int i = 23; i >= 3; i -= 2) sum = (sum + 1.0 / i) * s;
     const double fraction = 2 * f + 2 * f * sum;
     return exponent * ln2_high + (fraction + exponent * ln2_low);
+}
+
+double leat__log_any(double x) {
+    if (x > 0 && x < __builtin_inf()) return leat__log(x);
+    return x == 0 ? -__builtin_inf() : x > 0 ? x : __builtin_nan("");
+}
+
+static bool is_whole(double x) {
+    return !(x > -0x1p52 && x < 0x1p52) || x == leat__round_even(x);
+}
+
+static bool is_odd(double x) {
+    return x > -0x1p53 && x < 0x1p53 && is_whole(x) && ((int64_t)x & 1);
+}
+
+static double whole_power(double x, double y) {
+    double power = 1;
+    for (int64_t n = (int64_t)(y < 0 ? -y : y); n > 0; n >>= 1, x *= x)
+        if (n & 1) power *= x;
+    return y < 0 ? 1 / power : power;
+}
+
+double leat__pow(double x, double y) {
+    const double size = x < 0 ? -x : x, infinite = __builtin_inf();
+    if (y == 0 || x == 1) return 1;
+    if (x != x || y != y) return __builtin_nan("");
+    if (y > -1024 && y < 1024 && is_whole(y)) return whole_power(x, y);
+    if (y == 0.5 && x >= 0 && x < infinite) return leat__sqrt(x);
+    if (y == infinite || y == -infinite) return size == 1 ? 1 : (size > 1) == (y > 0) ? infinite : 0;
+    if (x < 0 && x > -infinite && !is_whole(y)) return __builtin_nan("");
+    const double sign = x < 0 && is_odd(y) ? -1 : 1;
+    if (size == 0 || size == infinite) return (size == 0) == (y < 0) ? sign * infinite : 0 * sign;
+    return sign * leat__exp(y * leat__log(size));
+}
+
+double leat__fmod(double x, double y) {
+    double left = x < 0 ? -x : x;
+    const double size = y < 0 ? -y : y;
+    if (!(left < __builtin_inf()) || size == 0 || y != y) return __builtin_nan("");
+    if (size == __builtin_inf()) return x;
+    /* Each difference of neighbours in size is exact. */
+    while (left >= size) {
+        double part = size;
+        uint64_t a, b;
+        memcpy(&a, &left, sizeof a);
+        memcpy(&b, &part, sizeof b);
+        const int apart = (int)(a >> 52) - (int)(b >> 52);
+        for (int k = apart; k > 0; k -= 1000) part *= power_of_two(k < 1000 ? k : 1000);
+        if (part > left) part /= 2;
+        left -= part;
+    }
+    return x < 0 ? -left : left;
 }
 
 /* pi/2 in three parts; products of the first two with whole numbers below a million are exact. */

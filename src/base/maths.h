@@ -9,6 +9,12 @@
 double leat__exp(double x);
 /* Natural logarithm of x > 0. */
 double leat__log(double x);
+/* The same for any x: of 0 minus infinity, below 0 NaN. */
+double leat__log_any(double x);
+/* x to the y, to a few units in the last place where y is whole, else to about |y log x| of them. Special cases as in IEEE 754. */
+double leat__pow(double x, double y);
+/* What is left of x when y is taken away as often as possible, exactly; it has the sign of x. */
+double leat__fmod(double x, double y);
 /* For -1e6 < x < 1e6; NaN otherwise. */
 double leat__sin(double x);
 double leat__cos(double x);

@@ -13,6 +13,7 @@
     FAMILY(window)               \
     FAMILY(fields)               \
     FAMILY(map)                  \
+    FAMILY(eval)                 \
     FAMILY(labels)               \
     FAMILY(decode)               \
     FAMILY(resize)               \

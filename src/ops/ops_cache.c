@@ -5,6 +5,7 @@
 
 #include "cache/cache.h"
 #include "plan/planner.h"
+#include "sample/evaluated.h"
 
 /* The last random operation on samples before this one, or NULL. */
 static const char *drawn_before(const leat__planner *planner, const leat__use *use) {
@@ -13,6 +14,10 @@ static const char *drawn_before(const leat__planner *planner, const leat__use *u
         if ((u->op->random || u->op->flags & LEAT_OP_EPOCHAL) &&
             (u->op->kind == LEAT_OP_SAMPLE || u->op->kind == LEAT_OP_IMAGE))
             name = u->op->name;
+    const leat__plan *plan = planner->plan; /* of eval the expressions tell */
+    for (int i = 0; i < plan->n_steps; i++)
+        if (plan->step[i].kind == LEAT_STEP_EVAL && plan->step[i].as.eval.plan->program->random)
+            name = "eval";
     return name;
 }
 

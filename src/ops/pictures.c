@@ -75,10 +75,11 @@ static leat__step *last_pass(const leat__planner *planner, int at, bool *in_memo
         if (plan->step[i].value != at || kind == LEAT_STEP_CHOOSE) continue;
         const bool parted = plan->step[i].parts != 0; /* samples of other parts come without it */
         if (kind == LEAT_STEP_PASS && !parted) last = &plan->step[i];
-        else if (parted || kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP)
+        else if (parted || kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP ||
+                 kind == LEAT_STEP_EVAL)
             last = NULL;
-        *in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || plan->step[i].choice ||
-                     (parted && kind == LEAT_STEP_PASS);
+        *in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || kind == LEAT_STEP_EVAL ||
+                     plan->step[i].choice || (parted && kind == LEAT_STEP_PASS);
     }
     return last;
 }

@@ -132,7 +132,7 @@ static int choose_outputs(leat__planner *planner, leat_error *err) {
                           step->kind == LEAT_STEP_PICTURE || step->kind == LEAT_STEP_ONE_HOT ||
                           step->kind == LEAT_STEP_ENUMERATE || step->kind == LEAT_STEP_RELABEL ||
                           step->kind == LEAT_STEP_DRAW || step->kind == LEAT_STEP_PATH ||
-                          step->kind == LEAT_STEP_STACK;
+                          step->kind == LEAT_STEP_STACK || step->kind == LEAT_STEP_EVAL;
             if (out->stored) step->output = i;
             break;
         }

@@ -324,6 +324,9 @@ static void print_steps(printer *p, const leat__plan *plan) {
         case LEAT_STEP_MAP:
             print(p, "a function of the program%s\n", step->as.map.part ? ", the same call" : "");
             break;
+        case LEAT_STEP_EVAL:
+            print(p, "an expression%s\n", step->as.eval.part ? ", in the same program" : "");
+            break;
         case LEAT_STEP_CHOOSE:
             print(p, "choice %d: %s%s\n", step->as.choice->number + 1, step->as.choice->op.name,
                   step->as.choice->applies ? ", or nothing" : "");

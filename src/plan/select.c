@@ -9,6 +9,7 @@
 #include "format/kept/sidefile.h"
 #include "image/pass/convert.h"
 #include "sample/called.h"
+#include "sample/evaluated.h"
 #include "source/side.h"
 
 enum { ITEM = 256, FACTS = 8, VERSION = 1, THREADS_MAX = 64 };
@@ -19,6 +20,11 @@ static bool makes_one_of(const leat__step *step, uint32_t values) {
     if (step->kind == LEAT_STEP_MAP) {
         for (int i = 0; i < step->as.map.plan->n; i++)
             if (values >> step->as.map.plan->value[i] & 1) return true;
+        return false;
+    }
+    if (step->kind == LEAT_STEP_EVAL) {
+        for (int i = 0; i < step->as.eval.plan->n; i++)
+            if (values >> step->as.eval.plan->value[i] & 1) return true;
         return false;
     }
     if (step->kind != LEAT_STEP_PARSE) return values >> step->value & 1;
@@ -33,6 +39,8 @@ static uint32_t step_inputs(const leat__step *step) {
     if (step->kind == LEAT_STEP_MAP)
         for (int i = 0; i < step->as.map.plan->inputs.n; i++)
             values |= UINT32_C(1) << step->as.map.plan->inputs.value[i];
+    for (int i = 0; step->kind == LEAT_STEP_EVAL && i < step->as.eval.plan->n_inputs; i++)
+        values |= UINT32_C(1) << step->as.eval.plan->input[i];
     for (int i = 0; step->kind == LEAT_STEP_STACK && i < step->as.stack.n; i++)
         values |= UINT32_C(1) << step->as.stack.value[i];
     return values;
@@ -61,6 +69,12 @@ int leat__question_prepare(leat__planner *planner, const leat__use *use, leat__q
                 "field %s is a place in the finished order, which is not known here: take, "
                 "skip and shard choose by it",
                 planner->field[step->value].info.name);
+        if (step->kind == LEAT_STEP_EVAL && step->as.eval.plan->program->random)
+            return leat__plan_fail(
+                use, err, LEAT_ERR_UNSUPPORTED,
+                "field %s is drawn anew in every epoch, and samples are chosen once: write %s "
+                "before eval",
+                planner->field[step->value].info.name, use->op->name);
         question->called_before |= step->kind == LEAT_STEP_MAP;
         if (step->kind == LEAT_STEP_PARSE) values |= UINT32_C(1) << step->value;
         else values |= step_inputs(step);

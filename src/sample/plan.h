@@ -38,6 +38,7 @@ typedef enum leat__step_kind {
     LEAT_STEP_PATH,        /* the path of the sample's file           */
     LEAT_STEP_RELABEL,     /* one whole number for another            */
     LEAT_STEP_MAP,         /* a function of the program               */
+    LEAT_STEP_EVAL,        /* expressions                             */
     LEAT_STEP_COORDINATES, /* boxes and keypoints move with a picture */
     LEAT_STEP_TRAIL,       /* how a picture has moved, for a cache    */
     LEAT_STEP_DRAW,        /* what a device is to do with a picture   */
@@ -107,6 +108,10 @@ struct leat__step {
             const struct leat__map_plan *plan; /* called.h */
             int part; /* 0: calls the function, which makes all fields; other parts only stand for their fields */
         } map;
+        struct {
+            const struct leat__eval_plan *plan; /* evaluated.h */
+            int part;                           /* as of a map */
+        } eval;
         struct {
             const leat__coords_plan *plan;
             int part; /* 0: moves the field; other parts remove from their fields the entries that part 0 has lost */

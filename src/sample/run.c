@@ -30,7 +30,7 @@ static int list_bufs(leat__tools *tools, leat__buf *bufs[LEAT_TOOLS_BUFS]) {
     bufs[n++] = &tools->kept;
     for (int i = 0; i < tools->plan->n_steps; i++) {
         bufs[n++] = &tools->made[i];
-        if (tools->plan->step[i].kind == LEAT_STEP_PICTURE)
+        if (tools->plan->step[i].kind == LEAT_STEP_PICTURE || tools->plan->step[i].kind == LEAT_STEP_EVAL)
             for (int k = 0; k < LEAT_PICTURE_BUFS; k++) bufs[n++] = &tools->picture[i][k];
     }
     for (int i = 0; i < tools->plan->n_values; i++) bufs[n++] = &tools->numbers[i];
@@ -447,6 +447,7 @@ int leat__run_range(leat__tools *tools, const leat__where *at, int from, int to,
         case LEAT_STEP_PATH: LEAT_TRY(leat__run_path(tools, step, at, err)); break;
         case LEAT_STEP_RELABEL: LEAT_TRY(leat__run_relabel(tools, step, at, err)); break;
         case LEAT_STEP_MAP: LEAT_TRY(leat__run_map(tools, step, at, err)); break;
+        case LEAT_STEP_EVAL: LEAT_TRY(leat__run_eval(tools, step, at, err)); break;
         case LEAT_STEP_DRAW: LEAT_TRY(leat__run_draw(tools, step, at, err)); break;
         case LEAT_STEP_CHOOSE: LEAT_TRY(leat__run_chance(tools, step, at, err)); break;
         case LEAT_STEP_TRAIL: LEAT_TRY(leat__run_trail(tools, step, at, err)); break;

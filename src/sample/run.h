@@ -91,6 +91,8 @@ int leat__run_picture(leat__tools *tools, const leat__step *step, const leat__wh
 leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at);
 /* In run_device.c: */
 int leat__run_draw(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
+/* In run_eval.c: */
+int leat__run_eval(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* In run_map.c: */
 int leat__run_map(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err);
 /* And in run_labels.c: */

@@ -125,6 +125,8 @@ static const char *const texts[] = {
     "synth 100 4 4 | shuffle | random_apply 0.5 'random_flip | invert' | random_choice invert 'posterize 3' "
     "| "
     "batch 3",
+    "synth 100 4 4 | shuffle | eval image='image / 255 + normal(0, 1, like=image)' label='label * 2' | batch "
+    "3",
     "synth 100 4 4 | window 4 shift=1 stride=3 targets=label at=1 | shuffle | batch 1",
     "synth 100 4 4 | shard auto | shuffle | batch 3 pad_remainder=true",
     "options seed=3 | synth 100 4 4 | shuffle | random_flip_up_down | batch 2",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "sample/evaluated.h"
 #include "sample/labels.h"
 
 enum { CHILDREN_BITS = 6, NUMBER_BITS = 8 }; /* of leat__planner.inside, and of the number of an operation */
@@ -49,7 +50,8 @@ static int check_step(const leat__step *step, const leat__use *use, const leat__
     case LEAT_STEP_CHOOSE:
     case LEAT_STEP_ONE_HOT:
     case LEAT_STEP_RELABEL:
-    case LEAT_STEP_MAP: return 0;
+    case LEAT_STEP_MAP:
+    case LEAT_STEP_EVAL: return 0;
     default:
         return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
                                "it is done when samples are together: write it behind %s", around->op->name);
@@ -301,6 +303,15 @@ static int move_map(leat__planner *planner, leat__step *step, const int *slot, l
     return 0;
 }
 
+static int move_eval(leat__planner *planner, leat__step *step, const int *slot, leat_error *err) {
+    leat__eval_plan *eval = leat__plan_keep(planner, step->as.eval.plan, sizeof *eval, err);
+    if (!eval) return LEAT_ERR_MEMORY;
+    for (int i = 0; i < eval->n; i++) eval->value[i] = slot[eval->value[i]];
+    for (int i = 0; i < eval->n_inputs; i++) eval->input[i] = slot[eval->input[i]];
+    step->as.eval.plan = eval;
+    return 0;
+}
+
 /* Choices are counted through all texts, and their steps have other numbers in the whole. */
 static int move_choice(leat__planner *planner, leat__step *step, int first_choice, int first_step,
                        leat_error *err) {
@@ -329,6 +340,7 @@ int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat_
         LEAT_TRY(move_choice(planner, step, to->n_choices, first_step, err));
         if (from->stream && step->kind == LEAT_STEP_PARSE) LEAT_TRY(copy_features(planner, step, err));
         if (step->kind == LEAT_STEP_MAP) LEAT_TRY(move_map(planner, step, slot, err));
+        if (step->kind == LEAT_STEP_EVAL) LEAT_TRY(move_eval(planner, step, slot, err));
         step->value = slot[step->value];
         step->parts = step->parts ? step->parts << shift : parts;
         for (int k = 0; step->kind == LEAT_STEP_PARSE && k < step->as.parse.n; k++)

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loop over tiles. Its leaves lie in memory; how each is read depends on its strides beside those of the result:
+ *
+ *     direct    the same: where it lies
+ *     single    one value for all: kernels that can take one do, for others it fills a register once
+ *     period    the same for each row of the last axes, such as a number for each channel: fills a register once, and the
+ *               tile becomes a multiple of the row
+ *     strided   anything else: gathered for each tile */
+#include "base/error.h"
+#include "image/eval/eval.h"
+
+typedef enum leaf_mode { LEAF_DIRECT, LEAF_SINGLE, LEAF_PERIOD, LEAF_STRIDED } leaf_mode;
+
+typedef struct operand {
+    leaf_mode mode;
+    leat__eval_view view; /* over the merged axes of the loop */
+    size_t item;
+    size_t period;
+    uint8_t *room; /* its register */
+    bool filled;
+} operand;
+
+/* Copies of `item` bytes are loads and stores when the size is known. */
+#define STRIDED_COPY(type)                                 \
+    for (size_t k = 0; k < n; k++) {                       \
+        memcpy(dst + k * sizeof(type), src, sizeof(type)); \
+        src += stride * (ptrdiff_t)sizeof(type);           \
+    }                                                      \
+    return
+
+static void copy_run(uint8_t *dst, const uint8_t *src, ptrdiff_t stride, size_t item, size_t n) {
+    if (stride == 1) {
+        memcpy(dst, src, n * item);
+        return;
+    }
+    switch (item) {
+    case 1: STRIDED_COPY(uint8_t);
+    case 2: STRIDED_COPY(uint16_t);
+    case 4: STRIDED_COPY(uint32_t);
+    default: STRIDED_COPY(uint64_t);
+    }
+}
+
+#define STRIDED_STORE(type)                                \
+    for (size_t k = 0; k < n; k++) {                       \
+        memcpy(dst, src + k * sizeof(type), sizeof(type)); \
+        dst += stride * (ptrdiff_t)sizeof(type);           \
+    }                                                      \
+    return
+
+static void store_run(uint8_t *dst, const uint8_t *src, ptrdiff_t stride, size_t item, size_t n) {
+    if (stride == 1) {
+        memcpy(dst, src, n * item);
+        return;
+    }
+    switch (item) {
+    case 1: STRIDED_STORE(uint8_t);
+    case 2: STRIDED_STORE(uint16_t);
+    case 4: STRIDED_STORE(uint32_t);
+    default: STRIDED_STORE(uint64_t);
+    }
+}
+
+typedef void run_fn(uint8_t *packed, uint8_t *strided, ptrdiff_t stride, size_t item, size_t n);
+
+static void take_run(uint8_t *packed, uint8_t *strided, ptrdiff_t stride, size_t item, size_t n) {
+    copy_run(packed, strided, stride, item, n);
+}
+static void give_run(uint8_t *packed, uint8_t *strided, ptrdiff_t stride, size_t item, size_t n) {
+    store_run(strided, packed, stride, item, n);
+}
+
+/* Walks over n values from number `from` on, in runs of the last axis. */
+static void walk(run_fn *each, uint8_t *packed, const leat__eval_view *view, int ndim, size_t item,
+                 size_t from, size_t n) {
+    if (ndim == 0) {
+        each(packed, (uint8_t *)(uintptr_t)view->data, 1, item, n);
+        return;
+    }
+    int64_t index[LEAT_EVAL_AXES];
+    size_t rest = from;
+    for (int k = ndim - 1; k >= 0; k--) {
+        index[k] = (int64_t)(rest % (size_t)view->shape[k]);
+        rest /= (size_t)view->shape[k];
+    }
+    const int last = ndim - 1;
+    while (n > 0) {
+        ptrdiff_t offset = 0;
+        for (int k = 0; k < ndim; k++) offset += index[k] * view->stride[k];
+        const size_t run = LEAT_MIN(n, (size_t)(view->shape[last] - index[last]));
+        each(packed, (uint8_t *)(uintptr_t)view->data + offset * (ptrdiff_t)item, view->stride[last], item,
+             run);
+        packed += run * item;
+        n -= run;
+        index[last] = 0;
+        for (int k = last - 1; k >= 0; k--) {
+            if (++index[k] < view->shape[k]) break;
+            index[k] = 0;
+        }
+    }
+}
+
+void leat__eval_gather(void *dst, const leat__eval_view *view, int ndim, size_t item, size_t from, size_t n) {
+    walk(take_run, dst, view, ndim, item, from, n);
+}
+
+/* ---------------------------------------------------------------------------------------------- leaves */
+
+typedef struct looping {
+    const leat__eval_running *run;
+    const leat__eval_loop *loop;
+    leat__eval_view into;
+    int ndim; /* of merged axes */
+    size_t item, total, tile;
+    bool packed; /* the result lies in one piece */
+    int n_leaves;
+    operand *leaf;
+} looping;
+
+/* The view of a leaf over all axes of the loop: broadcast axes have the stride 0. */
+static void stretch(leat__eval_view *out, const leat__eval_view *in, int in_ndim, const leat__eval_view *into,
+                    int ndim) {
+    out->data = in->data;
+    for (int k = 1; k <= ndim; k++) {
+        const int at = ndim - k;
+        out->shape[at] = into->shape[at];
+        out->stride[at] = k <= in_ndim && in->shape[in_ndim - k] != 1 ? in->stride[in_ndim - k] : 0;
+    }
+}
+
+static bool fits_behind(const leat__eval_view *v, int outer, int inner) {
+    return v->stride[outer] == v->stride[inner] * v->shape[inner];
+}
+
+static void move_axis(leat__eval_view *v, int to, int from) {
+    v->shape[to] = v->shape[from];
+    v->stride[to] = v->stride[from];
+}
+
+/* Neighbouring axes become one wherever all leaves and the result walk through them as through one; axes of size 1 go. */
+static void merge_axes(looping *l) {
+    int n = 0;
+    for (int k = 0; k < l->ndim; k++) {
+        if (l->into.shape[k] == 1) continue;
+        bool fits = n > 0 && fits_behind(&l->into, n - 1, k);
+        for (int i = 0; fits && i < l->n_leaves; i++) fits = fits_behind(&l->leaf[i].view, n - 1, k);
+        const int to = fits ? n - 1 : n;
+        const int64_t size = fits ? l->into.shape[n - 1] * l->into.shape[k] : l->into.shape[k];
+        move_axis(&l->into, to, k);
+        l->into.shape[to] = size;
+        for (int i = 0; i < l->n_leaves; i++) {
+            move_axis(&l->leaf[i].view, to, k);
+            l->leaf[i].view.shape[to] = size;
+        }
+        n = to + 1;
+    }
+    l->ndim = n;
+}
+
+/* Whether the axes from `first` on lie in one piece, and those before repeat it. */
+static bool repeats(const leat__eval_view *v, int ndim, int first) {
+    int64_t stride = 1;
+    for (int k = ndim - 1; k >= first; k--) {
+        if (v->stride[k] != stride) return false;
+        stride *= v->shape[k];
+    }
+    for (int k = 0; k < first; k++)
+        if (v->stride[k] != 0) return false;
+    return true;
+}
+
+static size_t common(size_t a, size_t b) {
+    size_t x = a, y = b;
+    while (y) {
+        const size_t r = x % y;
+        x = y, y = r;
+    }
+    return a / x * b;
+}
+
+static void choose_mode(looping *l, operand *leaf, size_t *period) {
+    const leat__eval_view *v = &leaf->view;
+    leaf->mode = LEAF_STRIDED;
+    leaf->filled = false;
+    for (int first = 0; first <= l->ndim; first++) {
+        if (!repeats(v, l->ndim, first)) continue;
+        leaf->period = leat__eval_count(v->shape + first, l->ndim - first);
+        if (first == 0) leaf->mode = LEAF_DIRECT;
+        else if (leaf->period == 1) leaf->mode = LEAF_SINGLE;
+        else if (common(*period, leaf->period) <= l->tile) {
+            *period = common(*period, leaf->period);
+            leaf->mode = LEAF_PERIOD;
+        }
+        break;
+    }
+    /* A value that lies at an odd address, such as in a record, is copied. */
+    if (leaf->mode != LEAF_PERIOD && (uintptr_t)v->data % leaf->item)
+        leaf->mode = leaf->mode == LEAF_SINGLE ? LEAF_PERIOD : LEAF_STRIDED;
+}
+
+static void begin_loop(looping *l, const leat__eval_node *node) {
+    const leat__eval_running *run = l->run;
+    const int ndim = node->ndim;
+    uint8_t *registers = run->registers + (size_t)(l->loop->n_regs + 1) * LEAT_EVAL_REGISTER;
+    for (int i = 0; i < l->n_leaves; i++) {
+        const leat__eval_node *from = &run->program->node[l->loop->leaf[i]];
+        l->leaf[i].item = leat_dtype_size(from->dtype);
+        l->leaf[i].room = registers + (size_t)i * LEAT_EVAL_REGISTER;
+        stretch(&l->leaf[i].view, &run->view[l->loop->leaf[i]], from->ndim, &l->into, ndim);
+    }
+    l->ndim = ndim;
+    merge_axes(l);
+    l->packed = repeats(&l->into, l->ndim, 0);
+    l->tile = l->loop->tile;
+    size_t period = 1;
+    for (int i = 0; i < l->n_leaves; i++) choose_mode(l, &l->leaf[i], &period);
+    l->tile = l->tile / period * period;
+}
+
+/* One row after the other, up to the end of a tile. */
+static void fill_period(const looping *l, operand *leaf) {
+    const size_t n = LEAT_MIN(l->tile, l->total) * leaf->item;
+    size_t have = LEAT_MIN(leaf->period * leaf->item, n);
+    if (!have) return;
+    memcpy(leaf->room, leaf->view.data, have);
+    while (have < n) {
+        const size_t more = LEAT_MIN(have, n - have);
+        memcpy(leaf->room + have, leaf->room, more);
+        have += more;
+    }
+    leaf->filled = true;
+}
+
+/* Where the values of a leaf for this tile lie. */
+static const void *leaf_at(const looping *l, operand *leaf, size_t from, size_t n, bool takes_single,
+                           bool *single) {
+    *single = false;
+    switch (leaf->mode) {
+    case LEAF_DIRECT: return leaf->view.data + from * leaf->item;
+    case LEAF_SINGLE:
+        *single = takes_single;
+        if (takes_single) return leaf->view.data;
+        if (!leaf->filled) fill_period(l, leaf);
+        return leaf->room;
+    case LEAF_PERIOD:
+        if (!leaf->filled) fill_period(l, leaf);
+        return leaf->room;
+    case LEAF_STRIDED:
+        if (!leaf->filled) leat__eval_gather(leaf->room, &leaf->view, l->ndim, leaf->item, from, n);
+        leaf->filled = true; /* for the other steps of this tile */
+        return leaf->room;
+    }
+    return NULL;
+}
+
+/* -------------------------------------------------------------------------------------------- one tile */
+
+#define SELECT(type)                                                 \
+    do {                                                             \
+        type *restrict d = dst;                                      \
+        const type *yes = src[1], *no = src[2];                      \
+        for (size_t k = 0; k < n; k++) d[k] = c[k] ? yes[k] : no[k]; \
+    } while (0)
+
+static void run_select(void *dst, const void *const *src, size_t item, size_t n) {
+    const uint8_t *c = src[0];
+    switch (item) {
+    case 1: SELECT(uint8_t); break;
+    case 2: SELECT(uint16_t); break;
+    case 4: SELECT(uint32_t); break;
+    default: SELECT(uint64_t); break;
+    }
+}
+
+static int run_step(const looping *l, const leat__eval_step *step, uint8_t *dst, size_t from, size_t n) {
+    const leat__eval_kernels *kernels = l->run->call->kernels;
+    const bool takes_single = step->op >= LEAT_EVAL_ADD && step->op <= LEAT_EVAL_LE;
+    const void *src[3] = {0};
+    unsigned scalars = 0;
+    for (int i = 0; i < step->n_src; i++) {
+        bool single = false;
+        src[i] = step->src[i] >= 0 ? l->run->registers + (size_t)step->src[i] * LEAT_EVAL_REGISTER
+                                   : leaf_at(l, &l->leaf[~step->src[i]], from, n, takes_single, &single);
+        scalars |= (unsigned)single << i;
+    }
+    switch (step->op) {
+    case LEAT_EVAL_RANDOM:
+        leat__eval_random(l->run, &l->run->program->node[step->node], dst, from, n);
+        return 0;
+    case LEAT_EVAL_COPY: memcpy(dst, src[0], n * leat_dtype_size(step->to)); return 0;
+    case LEAT_EVAL_CAST: kernels->cast(dst, step->to, src[0], step->from, n); return 0;
+    case LEAT_EVAL_SELECT: run_select(dst, src, leat_dtype_size(step->to), n); return 0;
+    default: return kernels->fn[step->op][leat__eval_type_of(step->from)](dst, src, n, scalars);
+    }
+}
+
+static int fail_kernel(int why, leat_error *err) {
+    return leat__fail(err, LEAT_ERR_ARGUMENT, "%s",
+                      why == LEAT_EVAL_BY_ZERO ? "a whole number is divided by zero"
+                                               : "a whole number is raised to a power below 0");
+}
+
+static int run_tile(const looping *l, size_t from, size_t n, leat_error *err) {
+    uint8_t *const registers = l->run->registers;
+    uint8_t *result = l->packed ? (uint8_t *)(uintptr_t)l->into.data + from * l->item
+                                : registers + (size_t)l->loop->n_regs * LEAT_EVAL_REGISTER;
+    for (int i = 0; i < l->n_leaves; i++)
+        if (l->leaf[i].mode == LEAF_STRIDED) l->leaf[i].filled = false;
+    for (const leat__eval_step *step = l->loop->step; step < l->loop->step + l->loop->n_steps; step++) {
+        uint8_t *dst = step->dst < 0 ? result : registers + (size_t)step->dst * LEAT_EVAL_REGISTER;
+        const int why = run_step(l, step, dst, from, n);
+        if (LEAT_UNLIKELY(why)) return fail_kernel(why, err);
+    }
+    if (!l->packed) walk(give_run, result, &l->into, l->ndim, l->item, from, n);
+    return 0;
+}
+
+int leat__eval_run_loop(const leat__eval_running *run, const leat__eval_node *node,
+                        const leat__eval_view *into, leat_error *err) {
+    operand leaves[LEAT_EVAL_LEAVES];
+    looping l = {.run = run,
+                 .loop = node->loop,
+                 .into = *into,
+                 .item = leat_dtype_size(node->dtype),
+                 .n_leaves = node->loop->n_leaves,
+                 .leaf = leaves};
+    l.total = leat__eval_count(into->shape, node->ndim);
+    if (l.total == 0) return 0;
+    begin_loop(&l, node);
+    for (size_t from = 0; from < l.total; from += l.tile)
+        LEAT_TRY(run_tile(&l, from, LEAT_MIN(l.tile, l.total - from), err));
+    return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From nodes to a program: which nodes have memory of their own, and the loops that make them. */
+#include "base/error.h"
+#include "plan/eval/expression.h"
+
+typedef struct compiling {
+    leat__expression *e;
+    leat__eval_program *program;
+    bool live[LEAT_EVAL_NODES];
+    int root[LEAT_EVAL_NODES]; /* the node whose loop makes this one; -1 = it is in no loop */
+} compiling;
+
+/* ------------------------------------------------------------------------------------------ which nodes */
+
+static void find_live(compiling *c) {
+    for (int i = c->program->n_nodes - 1; i >= 0; i--) {
+        const leat__eval_node *node = &c->program->node[i];
+        if (node->output >= 0) c->live[i] = true;
+        for (int k = 0; c->live[i] && k < node->n_args; k++) c->live[node->arg[k]] = true;
+    }
+}
+
+static bool same_shape(const leat__eval_node *a, const leat__eval_node *b) {
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
+/* The loop that can make node i on its way: that of all who use it, if it is one, and goes over the same shape. */
+static int common_root(const compiling *c, int i) {
+    int root = -1;
+    const leat__eval_program *program = c->program;
+    for (int user = i + 1; user < program->n_nodes; user++) {
+        const leat__eval_node *node = &program->node[user];
+        for (int k = 0; c->live[user] && k < node->n_args; k++) {
+            if (node->arg[k] != i) continue;
+            /* Only the shape of these arguments counts, but they must be there. */
+            if (c->root[user] < 0 || node->op == LEAT_EVAL_RANDOM) return -1;
+            if (root >= 0 && c->root[user] != root) return -1;
+            root = c->root[user];
+        }
+    }
+    if (root < 0 || !same_shape(&program->node[i], &program->node[root])) return -1;
+    return root;
+}
+
+/* A part of a concat has a loop, but no memory. */
+static bool is_piece(const compiling *c, int i) {
+    for (int user = i + 1; user < c->program->n_nodes; user++) {
+        const leat__eval_node *node = &c->program->node[user];
+        for (int k = 0; node->op == LEAT_EVAL_CONCAT && k < node->n_args; k++)
+            if (node->arg[k] == i) return true;
+    }
+    return false;
+}
+
+static void choose_roots(compiling *c) {
+    for (int i = c->program->n_nodes - 1; i >= 0; i--) {
+        leat__eval_node *node = &c->program->node[i];
+        c->root[i] = -1;
+        node->stored = c->live[i];
+        if (!c->live[i] || !leat__eval_elementwise(node->op)) continue;
+        const int root = node->output >= 0 ? -1 : common_root(c, i);
+        c->root[i] = root >= 0 ? root : i;
+        node->stored = root < 0 && !is_piece(c, i);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ loops */
+
+typedef struct register_file {
+    int16_t of[LEAT_EVAL_NODES]; /* register of a node                                */
+    int last[LEAT_EVAL_NODES];   /* the last step that reads it                       */
+    int owner[LEAT_EVAL_NODES];  /* the node in a register; -1 = free                 */
+    int n;
+} register_file;
+
+static int16_t take_register(register_file *file, int node) {
+    int r = 0;
+    while (r < file->n && file->owner[r] >= 0) r++;
+    if (r == file->n) file->n++;
+    file->owner[r] = node;
+    return (int16_t)r;
+}
+
+/* A copy of what the loop has computed is no step: the value is made where it goes. */
+static int last_step(const compiling *c, int root) {
+    const leat__eval_node *node = &c->program->node[root];
+    while (node->op == LEAT_EVAL_COPY && c->root[node->arg[0]] == root) {
+        root = node->arg[0];
+        node = &c->program->node[root];
+    }
+    return root;
+}
+
+static int leaf_number(int16_t *leaf, int *n, int node) {
+    for (int i = 0; i < *n; i++)
+        if (leaf[i] == node) return i;
+    if (*n == LEAT_EVAL_LEAVES) return -1;
+    leaf[*n] = (int16_t)node;
+    return (*n)++;
+}
+
+/* The result may not lie where an operand does: an operand's register is free only for the steps behind. */
+static int write_steps(const compiling *c, int root, leat__eval_loop *loop, int16_t *leaf,
+                       leat__eval_step *steps, register_file *file) {
+    const int last = last_step(c, root);
+    for (int i = 0; i <= last; i++) {
+        const leat__eval_node *node = &c->program->node[i];
+        for (int k = 0; c->root[i] == root && k < node->n_args; k++) file->last[node->arg[k]] = i;
+    }
+    for (int i = 0; i <= last; i++) {
+        const leat__eval_node *node = &c->program->node[i];
+        if (c->root[i] != root) continue;
+        leat__eval_step *step = &steps[loop->n_steps++];
+        const int n_src = node->op == LEAT_EVAL_RANDOM ? 0 : node->n_args;
+        *step = (leat__eval_step){
+            .op = (uint8_t)node->op, .to = (uint8_t)node->dtype, .n_src = (uint8_t)n_src, .node = (int16_t)i};
+        if (n_src) step->from = (uint8_t)c->program->node[node->arg[0]].dtype;
+        for (int k = 0; k < n_src; k++) {
+            const int arg = node->arg[k];
+            if (c->root[arg] == root && arg != root) {
+                step->src[k] = file->of[arg];
+                continue;
+            }
+            const int number = leaf_number(leaf, &loop->n_leaves, arg);
+            if (number < 0)
+                return leat__expression_fail(
+                    c->e, c->e->text, LEAT_ERR_LIMIT,
+                    "more than %d values in one expression: make a part of it with an "
+                    "eval before",
+                    LEAT_EVAL_LEAVES);
+            step->src[k] = (int16_t)~number;
+        }
+        file->of[i] = step->dst = i == last ? -1 : take_register(file, i);
+        for (int r = 0; r < file->n; r++)
+            if (file->owner[r] >= 0 && file->owner[r] != i && file->last[file->owner[r]] <= i)
+                file->owner[r] = -1;
+    }
+    return 0;
+}
+
+static int compile_loop(compiling *c, int root) {
+    leat__expression *e = c->e;
+    int16_t leaf[LEAT_EVAL_LEAVES];
+    leat__eval_loop *loop = leat__expression_alloc(e, sizeof *loop);
+    leat__eval_step *steps = leat__expression_alloc(e, (size_t)(root + 1) * sizeof *steps);
+    register_file *file = leat__expression_alloc(e, sizeof *file);
+    if (!loop || !steps || !file) return LEAT_ERR_MEMORY;
+    *loop = (leat__eval_loop){.step = steps};
+    *file = (register_file){0};
+    LEAT_TRY(write_steps(c, root, loop, leaf, steps, file));
+    int16_t *leaves = leat__expression_alloc(e, LEAT_MAX((size_t)loop->n_leaves, (size_t)1) * sizeof *leaves);
+    if (!leaves) return LEAT_ERR_MEMORY;
+    memcpy(leaves, leaf, (size_t)loop->n_leaves * sizeof *leaves);
+    loop->leaf = leaves;
+    loop->n_regs = file->n;
+    /* What a tile touches stays in the first cache. */
+    loop->tile = file->n <= 4 ? LEAT_EVAL_TILE : file->n <= 8 ? LEAT_EVAL_TILE / 2 : LEAT_EVAL_TILE / 4;
+    const size_t bytes = (size_t)(loop->n_regs + 1 + loop->n_leaves) * LEAT_EVAL_REGISTER;
+    c->program->registers = LEAT_MAX(c->program->registers, bytes);
+    c->program->node[root].loop = loop;
+    return 0;
+}
+
+int leat__program_compile(leat__expression *e) {
+    compiling *c = leat__expression_alloc(e, sizeof *c);
+    if (!c) return LEAT_ERR_MEMORY;
+    *c = (compiling){.e = e, .program = e->program};
+    find_live(c);
+    choose_roots(c);
+    for (int i = 0; i < c->program->n_nodes; i++)
+        if (c->root[i] == i) LEAT_TRY(compile_loop(c, i));
+    return 0;
+}
