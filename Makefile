@@ -55,6 +55,7 @@ generate: build/release/build.ninja ## writes every generated file anew: lists o
 	@$(NINJA) -C build/release --quiet cli/leat
 	@$(PYTHON) scripts/python_ops.py --write
 	@$(PYTHON) scripts/operations.py --write
+	@$(PYTHON) scripts/dropin.py --write
 	@$(PYTHON) scripts/abi.py --write
 
 fuzz: ## looks for new bad inputs with libFuzzer, SECONDS=60 for each target

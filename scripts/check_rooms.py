@@ -99,8 +99,8 @@ TOUCHES = [
      ["python/ext/binding.h"]),
 ]
 
-# Scripts that say what is out of date, by `leat ops --json`; `make generate` runs them with --write.
-GENERATED = ("python_ops.py", "operations.py")
+# Scripts that say what is out of date, by `leat ops --json` and tables of the package; `make generate` runs them with --write.
+GENERATED = ("python_ops.py", "operations.py", "dropin.py")
 
 # How an operation or a source must not be recognised: rows and classes have flags for what others need to know.
 RECOGNISED = [
