@@ -256,7 +256,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
             return make()
         try:
             return Dataset._over(lower(self._chain, *args, **kwargs), make, (self,), options)
-        except (Refused, Error, TypeError, ImportError):
+        except (Refused, Error, TypeError):
             return make()
 
     def shuffle(self, *args: Any, **kwargs: Any) -> Any:
@@ -278,15 +278,15 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
     def _function(self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """map and filter: what a function does is read from TensorFlow's trace of it."""
         def lower(chain: Chain, *_: Any, **__: Any) -> Chain:
-            trace: Any = import_module(f"{__package__.rpartition('.')[0]}._tftrace.lower")
-            notice = import_module(f"{__package__.rpartition('.')[0]}._tftrace.notices").notice
+            from .._tftrace.lower import lower_filter, lower_map
+            from .._tftrace.notices import notice
+
             if chain.limit is not None:
                 raise Refused("a function behind take() behind repeat() behind batch()")
             try:
                 if name == "map":
-                    made: Chain = trace.lower_map(chain, function, notice)
-                    return made
-                return trace.lower_filter(chain, function, notice).with_(cardinality=verbs.UNKNOWN)  # type: ignore[no-any-return]
+                    return lower_map(chain, function, notice)
+                return lower_filter(chain, function, notice).with_(cardinality=verbs.UNKNOWN)
             except Refused as refused:
                 notice(function, refused.reason, refused.where)
                 raise
