@@ -30,10 +30,12 @@ class Kind(type(Real)):  # type: ignore[misc]
     """TensorFlow's data sets are instances of leat's classes too: leat's stand for them."""
 
     def __instancecheck__(cls, given: Any) -> bool:
-        return cls.real in type(given).__mro__
+        return cls.__subclasscheck__(type(given))
 
     def __subclasscheck__(cls, given: Any) -> bool:
-        return cls.real in given.__mro__  # issubclass() would ask all subclasses, this one too
+        """Asks for the class itself: issubclass() would ask all its subclasses, leat's too. A program's own subclass of
+        leat's stands for itself alone."""
+        return vars(cls).get("real", cls) in given.__mro__
 
 
 class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
@@ -97,7 +99,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
         chain = self._chain
 
         def begin() -> Any:
-            return iter(()) if Batches.ending else Batches(Reader(chain, built))
+            return iter(()) if Batches.ending else Batches(translating(Reader(chain, built)))
         made = Real.from_generator(begin, output_signature=chain.element_spec())
         if chain.cardinality != verbs.UNKNOWN:
             made = made.apply(tf.data.experimental.assert_cardinality(chain.cardinality))
