@@ -114,6 +114,14 @@ def parsed(name, **features):
     return lambda record: tf.io.parse_single_example(record, wanted)[name]
 
 
+def distorted(x):
+    begin, size, _ = tf.image.sample_distorted_bounding_box(tf.shape(x), tf.constant([0.0, 0.0, 1.0, 1.0], shape=[1, 1, 4]),
+                                                            min_object_covered=0.3, area_range=(0.3, 1.0))
+    part = tf.slice(x, begin, size)
+    part.set_shape([None, None, 3])
+    return tf.image.resize(part, [8, 8])
+
+
 VARIABLE = tf.Variable(2.0)
 NORMALIZATION = keras.layers.Normalization(mean=[100.0, 110.0, 120.0], variance=[2500.0, 1600.0, 900.0])
 NORMALIZATION.build((None, 12, 16, 3))
@@ -165,6 +173,7 @@ EXAMPLES = {
     "tf.image.adjust_jpeg_quality": ("X", lambda x: tf.image.adjust_jpeg_quality(x, 60), 0),
     "tf.image.random_crop": ("X", lambda x: tf.image.random_crop(x, [8, 8, 3]), DRAWN),
     "tf.image.convert_image_dtype": ("X", lambda x: tf.image.convert_image_dtype(x, tf.float32), 0),
+    "tf.image.sample_distorted_bounding_box": ("P", lambda p: distorted(read(p)), DRAWN),
     "tf.image.grayscale_to_rgb": ("X", lambda x: tf.image.grayscale_to_rgb(tf.image.rgb_to_grayscale(x)), OTHERS),
     "tf.image.stateless_random_brightness": ("X", lambda x: tf.image.stateless_random_brightness(x, 0.2, (1, 2)), 0),
     "tf.image.stateless_random_flip_left_right": ("X", lambda x: tf.image.stateless_random_flip_left_right(x, (1, 2)), 0),
@@ -294,9 +303,9 @@ def many(array, n=1200):
 
 
 @pytest.mark.parametrize("name", [name for name, (_, _, bound) in EXAMPLES.items() if bound == DRAWN])
-def test_what_is_drawn_is_distributed_alike(name):
+def test_what_is_drawn_is_distributed_alike(name, paths):
     kind, function, _ = EXAMPLES[name]
-    chain, real = many(PIXELS if kind == "X" else PIXELS.astype("float32"))
+    chain, real = many({"P": paths, "X": PIXELS, "F": PIXELS.astype("float32")}[kind])
     distributed_alike(lower_map(chain, function), real.map(function))
 
 
@@ -400,6 +409,27 @@ def test_a_layer_of_the_programs_own_is_read_node_by_node():
     compare(lower_map(chain, Own()), real.map(Own()), 1e-6)
     with pytest.raises(Refused):
         lower_map(chain, Other())
+
+
+def shaped(record):
+    wanted = {"image": PARSED["image"], "ids": tf.io.FixedLenFeature([3], tf.int64), "label": PARSED["label"]}
+    parsed = tf.io.parse_single_example(record, wanted)
+    height = tf.cast(parsed["label"], tf.int32) * 0 + 12
+    x = tf.reshape(tf.io.decode_raw(parsed["image"], tf.uint8), tf.stack([height, height + 4, 3]))
+    return x, tf.cast(parsed["label"], tf.int32)
+
+
+def test_sizes_that_records_say_are_those_of_the_first(paths, records):
+    chain, real = given("R", paths, records, None)
+    compare(lower_map(chain, shaped), real.map(shaped))
+    with pytest.raises(Refused, match="sizes are in their records"):
+        lower_map(chain, lambda r: tf.image.resize(shaped(r)[0], [8, 8]))
+
+
+def test_channels_as_stored(paths):
+    def load(path):
+        return tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path)), [8, 8]) / 255
+    compare(lower_map(chain_of({"p": paths}, "p"), load), real_of({"p": paths}, "p").map(load), 1e-6)
 
 
 def test_filters(paths, records):

@@ -45,6 +45,8 @@ def simplified(steps: tuple[Step, ...], picture: bool) -> list[Step]:
     """Steps as the engine has them: casts and the arithmetic behind them are one operation."""
     made: list[Step] = []
     for step in steps:
+        if step.name == "distorted":
+            raise Refused("tf.image.sample_distorted_bounding_box without tf.image.resize behind it")
         if step.name != "linear":
             made.append(step)
             continue
@@ -79,6 +81,8 @@ class Emission:
             value = self._repeated(value, ref)
         if not isinstance(value, Flow):
             raise Refused(f"a result that is a {type(value).__name__.lower()}")
+        if value.probed and ref.tensor.shape.is_fully_defined():
+            raise Refused("pictures whose sizes are in their records, made to one size")
         known = self.flows.setdefault(value.field, value)
         if [step.words() for step in known.steps] == [step.words() for step in value.steps]:
             return value.field

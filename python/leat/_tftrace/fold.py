@@ -88,11 +88,13 @@ def _copied(trace: Trace, ref: Ref, given: Mapping[int, Any], made: dict[tuple[i
     return made[key].outputs[ref.tensor.value_index]
 
 
-def constant(trace: Trace, ref: Ref) -> Any:
-    """The NumPy array of a tensor that depends on no input."""
+def computed(trace: Trace, ref: Ref, given: Mapping[int, Any]) -> Any:
+    """The NumPy array of a tensor, for these values of the inputs that it depends on."""
     import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-    return tf.function(lambda: _copied(trace, ref, {}, {}), autograph=False)().numpy()
+    def compute(*values: Any) -> Any:
+        return _copied(trace, ref, dict(zip(given, values, strict=True)), {})
+    return tf.function(compute, autograph=False)(*map(tf.constant, given.values())).numpy()
 
 
 class Fold:

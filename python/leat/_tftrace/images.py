@@ -2,12 +2,13 @@
 """tf.image: each function as the operation of the engine that has its meaning."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._arrays import optional
 from .._tfdata.chain import Refused
 from .graph import Ref
-from .lower import Lowering, cast, marked
+from .lower import Lowering, cast, marked, node
 from .marks import Mark
 from .values import Draw, Flow, Value
 
@@ -62,6 +63,11 @@ def resize(low: Lowering, ref: Ref, mark: Mark) -> Value:
     if low.plain(ref, mark, "antialias") and method not in ("nearest", "area"):
         words["antialias"] = True
     dtype = flow.dtype if method == "nearest" else "float32"
+    if flow.steps and flow.steps[-1].name == "distorted":
+        drawn = flow.steps[-1]
+        before = replace(flow, steps=flow.steps[:-1])
+        return before.then("sample_distorted_bounding_box", height, width, dtype=dtype, shape=(height, width, _channels(flow)),
+                           random=True, seed=drawn.seed, **drawn.kwargs, **words)
     return flow.then("resize", height, width, dtype=dtype, shape=(height, width, _channels(flow)), **words)
 
 
@@ -73,6 +79,25 @@ def _fitting(flow: Flow, height: int, width: int) -> tuple[int, int]:
     one = numpy.float32
     scale = min(one(height) / one(flow.shape[0]), one(width) / one(flow.shape[1]))
     return int(numpy.round(scale * one(flow.shape[0]))), int(numpy.round(scale * one(flow.shape[1])))
+
+
+@node("Slice")
+def distorted(low: Lowering, ref: Ref) -> Value:
+    """A part that sample_distorted_bounding_box has drawn: the engine cuts it out and resizes it in one step."""
+    flow = low.picture(low.input(ref, 0), "tf.slice", ("uint8",))
+    begin, size = (low.trace.follow(ref.input(i)) for i in (1, 2))
+    box = begin.op
+    if low.batched or box.type != "SampleDistortedBoundingBoxV2" or size.op is not box or not flow.steps:
+        raise Refused("tf.slice")
+    shape, boxes = low.trace.follow(begin.input(0)), low.known(low.input(begin, 1), "bounding boxes")
+    if shape.op.type != "Shape" or low.value(shape.input(0)) != flow:
+        raise Refused("a part that is drawn for another picture")
+    if boxes.size and (boxes.size != 4 or boxes.reshape(-1).tolist() != [0, 0, 1, 1]):
+        raise Refused("tf.image.sample_distorted_bounding_box with boxes of objects")
+    covered = float(low.known(low.input(begin, 2), "min_object_covered"))
+    return flow.then("distorted", shape=(None, None, _channels(flow)), random=True, covered=covered,
+                     area=tuple(begin.attr("area_range")), ratio=tuple(begin.attr("aspect_ratio_range")),
+                     attempts=begin.attr("max_attempts"))
 
 
 @marked("tf.image.resize_with_pad")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from .._arrays import optional
-from .._tfdata.chain import Chain, Columns, Refused, leaves, mapped
+from .._tfdata.chain import Built, Chain, Columns, Refused, leaves, mapped
 from .emit import Emission, touched
-from .fold import TOTAL_BYTES, Fold, constant, fields_of, small
+from .fold import TOTAL_BYTES, Fold, computed, fields_of, small
 from .graph import PASSED, Ref, Trace, check, trace_function, where
 from .marks import Mark
 from .values import Chance, Constant, Draw, Flow, Noise, Parsed, Value, leat_dtype
@@ -119,7 +120,7 @@ class Lowering:
         if fields_of(self.trace, ref, {}, False, self.memo_constants) != frozenset():
             return None
         known = tensor_util.constant_value(ref.tensor)
-        return constant(self.trace, ref) if known is None else known
+        return computed(self.trace, ref, {}) if known is None else known
 
     def _conformed(self, ref: Ref, value: Value) -> Value:
         """The value in the type that TensorFlow has at this place."""
@@ -129,7 +130,18 @@ class Lowering:
         if shape is not None and value.shape is not None and (len(shape) != len(value.shape) or any(
                 one != two for one, two in zip(shape, value.shape, strict=True) if None not in (one, two))):
             raise Refused(f"a result of the shape {shape}")
+        if shape is not None:
+            known = value.shape or (None,) * len(shape)
+            value = replace(value, shape=tuple(two if one is None else one for one, two in zip(known, shape, strict=True)))
         return cast(value, wanted) if value.dtype != wanted else value
+
+    def probed(self, ref: Ref) -> tuple[int | None, ...]:
+        """The shape of a tensor for the first record."""
+        if not isinstance(self.chain.source, Built) or self.batched or len(self.inputs) != 1 or self.chain.operations:
+            raise Refused("tf.reshape to sizes that differ from sample to sample")
+        first = next(iter(self.chain.source.dataset.batch(1)))
+        (place,) = self.inputs
+        return tuple(computed(self.trace, ref, {place: first[0]}).shape)
 
     def _folded(self, ref: Ref) -> Flow | None:
         """A new column with the values that TensorFlow computes, if they depend on small columns only."""
@@ -298,16 +310,10 @@ def lower_filter(chain: Chain, predicate: Any, notice: Any = None) -> Chain:
         numpy: Any = optional("numpy")
         assert isinstance(chain.source, Columns)
         if not chain.operations:
-            return chain.with_(source=_replaced(chain.source, keep=(*chain.source.keep, column)))
+            return chain.with_(source=replace(chain.source, keep=(*chain.source.keep, column)))
         arrays = {**chain.source.arrays, name: lambda: numpy.asarray(column(), "int64")}
-        return chain.with_(source=_replaced(chain.source, arrays=arrays)).then("filter", f"{name} == 1")
+        return chain.with_(source=replace(chain.source, arrays=arrays)).then("filter", f"{name} == 1")
     return chain.then("filter", _condition(lowering, ref))
-
-
-def _replaced(source: Columns, **changes: Any) -> Columns:
-    from dataclasses import replace
-
-    return replace(source, **changes)
 
 
 def _condition(lowering: Lowering, ref: Ref) -> str:

@@ -39,8 +39,6 @@ def decode(low: Lowering, ref: Ref) -> Value:
     if flow.shape != () or flow.dtype != "string" or flow.steps:
         raise Refused(f"{what} of bytes that the function has changed")
     channels = ref.attr("channels")
-    if channels == 0:
-        raise Refused(f"{what} without channels=: how many a picture has is known when it is read")
     if ref.op.type == "DecodeJpeg":
         jpeg_arguments(low, ref, what)
     elif ref.op.type == "DecodeImage":
@@ -49,7 +47,7 @@ def decode(low: Lowering, ref: Ref) -> Value:
     elif ref.op.type == "DecodePng":
         low.transforms.add("fast")
     stored = ref.tensor.dtype.name
-    shape = (None, None, channels)
+    shape = (None, None, channels or None)  # 0: as stored; a picture with another number is an error in the batch
     if stored == "float32" and ref.op.type == "DecodeImage":
         return flow.then("decode", channels=channels, dtype="uint8", shape=shape).then("cast", "f32", scale=1 / 255, dtype="float32")
     if stored != "uint8":
@@ -166,7 +164,10 @@ def negative(low: Lowering, ref: Ref) -> Value:
 @node("Reshape", "ExpandDims", "Squeeze")
 def reshape(low: Lowering, ref: Ref) -> Value:
     flow = low.flow(low.input(ref, 0), "tf.reshape")
-    return reshaped(flow, low.sample_shape(ref.tensor))
+    shape = low.sample_shape(ref.tensor)
+    if ref.op.type == "Reshape" and (shape is None or sum(side is None for side in shape) > 1):
+        return replace(reshaped(flow, low.probed(ref)), probed=True)
+    return reshaped(flow, shape)
 
 
 def reshaped(flow: Flow, shape: tuple[int | None, ...] | None) -> Flow:

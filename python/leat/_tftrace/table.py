@@ -12,7 +12,7 @@ from .marks import IMAGE, LAYERS
 ENGINE, ONCE, OTHERS = "engine", "once", "TensorFlow"
 
 _IMAGE = {f"tf.image.{name}": ENGINE for name in IMAGE} | {
-    "tf.image.grayscale_to_rgb": OTHERS, "tf.image.stateless_random_brightness": ENGINE,
+    "tf.image.sample_distorted_bounding_box": ENGINE, "tf.image.grayscale_to_rgb": OTHERS, "tf.image.stateless_random_brightness": ENGINE,
     "tf.image.stateless_random_flip_left_right": ENGINE, "tf.image.sobel_edges": OTHERS,
     "tf.image.draw_bounding_boxes": OTHERS, "tf.image.rgb_to_hsv": OTHERS}
 _IO = {"tf.io.read_file": ENGINE, "tf.io.decode_jpeg": ENGINE, "tf.io.decode_png": ENGINE, "tf.io.decode_image": ENGINE,

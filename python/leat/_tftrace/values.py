@@ -36,12 +36,14 @@ class Flow:
 
     dtype   TensorFlow's name of the type that the engine has now
     shape   of one sample, None for sides that differ
+    probed  the shape is that of the first record: the function says only that records say it
     """
 
     field: str
     dtype: str
     shape: tuple[int | None, ...] | None
     steps: tuple[Step, ...] = ()
+    probed: bool = False
 
     def then(self, name: str, *args: Any, dtype: str | None = None, shape: Any = False, random: bool = False,
              seed: int | None = None, **kwargs: Any) -> Flow:
