@@ -174,7 +174,7 @@ EXAMPLES = {
     "tf.image.random_crop": ("X", lambda x: tf.image.random_crop(x, [8, 8, 3]), DRAWN),
     "tf.image.convert_image_dtype": ("X", lambda x: tf.image.convert_image_dtype(x, tf.float32), 0),
     "tf.image.sample_distorted_bounding_box": ("P", lambda p: distorted(read(p)), DRAWN),
-    "tf.image.grayscale_to_rgb": ("X", lambda x: tf.image.grayscale_to_rgb(tf.image.rgb_to_grayscale(x)), OTHERS),
+    "tf.image.grayscale_to_rgb": ("X", lambda x: tf.image.grayscale_to_rgb(tf.image.rgb_to_grayscale(x)), 0),
     "tf.image.stateless_random_brightness": ("X", lambda x: tf.image.stateless_random_brightness(x, 0.2, (1, 2)), 0),
     "tf.image.stateless_random_flip_left_right": ("X", lambda x: tf.image.stateless_random_flip_left_right(x, (1, 2)), 0),
     "tf.image.sobel_edges": ("X", lambda x: tf.image.sobel_edges(f32(x)[tf.newaxis])[0], OTHERS),
@@ -199,6 +199,31 @@ EXAMPLES = {
     "tf.random.uniform": ("X", lambda x: tf.image.adjust_brightness(x, tf.random.uniform([], -0.2, 0.2)), DRAWN),
     "tf.random.normal": ("X", lambda x: f32(x) + tf.random.normal(tf.shape(x), stddev=0.1), DRAWN),
     "tf.random.truncated_normal": ("X", lambda x: f32(x) + tf.random.truncated_normal(tf.shape(x)), OTHERS),
+    "tf.clip_by_value": ("X", lambda x: tf.clip_by_value(f32(x) * 1.5, 0.1, 0.9), 1e-6),
+    "tf.minimum": ("X", lambda x: tf.minimum(x, 99), 0),
+    "tf.maximum": ("X", lambda x: tf.maximum(f32(x), 0.25), 1e-6),
+    "tf.reduce_mean": ("X", lambda x: (x, f32(x) - tf.reduce_mean(f32(x), axis=[0, 1], keepdims=True)), 1e-6),
+    "tf.reduce_sum": ("X", lambda x: tf.reduce_sum(f32(x), axis=-1), 1e-6),
+    "tf.reduce_max": ("Xb", lambda x: tf.reduce_max(x, axis=[1, 2]), 0),
+    "tf.reduce_min": ("X", lambda x: (f32(x) - tf.reduce_min(f32(x))) / (tf.reduce_max(f32(x)) - tf.reduce_min(f32(x))), 1e-6),
+    "tf.concat": ("X", lambda x: tf.concat([x, tf.image.flip_left_right(x)], -1), 0),
+    "tf.stack": ("Gb", lambda x: tf.stack([x, x, x], -1), 0),
+    "tf.tile": ("X", lambda x: tf.tile(x[..., :1], [1, 1, 3]), 0),
+    "tf.round": ("X", lambda x: tf.cast(tf.round(f32(x) * 10), tf.int32), 0),
+    "tf.sqrt": ("X", lambda x: tf.sqrt(f32(x)), 1e-6),
+    "tf.square": ("X", lambda x: tf.square(f32(x)), 1e-6),
+    "tf.abs": ("X", lambda x: tf.abs(f32(x) - 0.5), 1e-6),
+    "tf.pow": ("X", lambda x: f32(x) ** 2.2, 1e-6),
+    "tf.greater": ("X", lambda x: tf.cast(x > 127, tf.float32), 0),
+    "tf.zeros_like": ("X", lambda x: tf.where(x > 127, x, tf.zeros_like(x)), 0),
+    "keras.ops.clip": ("X", lambda x: keras.ops.clip(keras.ops.cast(x, "float32") / 255.0, 0.2, 0.8), 1e-6),
+    "keras.ops.flip": ("X", lambda x: keras.ops.flip(x, axis=1), 0),
+    "keras.applications.vgg16.preprocess_input": (
+        "X", lambda x: keras.applications.vgg16.preprocess_input(tf.cast(x, tf.float32)), 1e-6),
+    "keras.applications.densenet.preprocess_input": (
+        "Xb", lambda x: keras.applications.densenet.preprocess_input(tf.cast(x, tf.float32)), 1e-6),
+    "keras.applications.mobilenet_v2.preprocess_input": (
+        "X", lambda x: keras.applications.mobilenet_v2.preprocess_input(tf.cast(x, tf.float32)), 1e-6),
     "tf.strings.split": ("P", lambda p: folder_of(p), 0),
     "tf.strings.regex_replace": ("P", lambda p: tf.strings.regex_replace(p, ".*/", ""), 0),
     "tf.strings.regex_full_match": ("P", lambda p: tf.strings.regex_full_match(p, ".*cat.*"), 0),
@@ -342,8 +367,29 @@ def test_a_drawn_condition_is_random_apply():
         return tf.image.flip_up_down(x) if u > 0.5 else x
     with pytest.raises(Refused, match="two places"):
         lower_map(chain, twice)
-    with pytest.raises(Refused, match="Mean"):
-        lower_map(chain, lambda x: tf.cond(tf.reduce_mean(f32(x)) > 0.5, lambda: x, lambda: tf.image.flip_up_down(x)))
+
+
+def test_results_that_need_expressions():
+    """Conditions of the sample, two results of one picture, and one result of two."""
+    def bright(x):
+        return tf.image.flip_left_right(f32(x)) * 0.5 if tf.reduce_mean(f32(x)) > 0.505 else f32(x)
+
+    chain, real = chain_of({"x": PIXELS}, "x"), real_of({"x": PIXELS}, "x")
+    compare(lower_map(chain, bright), real.map(bright), 1e-6)
+    arrays = {"x": PIXELS, "y": PIXELS[::-1].copy()}
+    product = lambda x, y: f32(x) * f32(y)  # noqa: E731
+    compare(lower_map(chain_of(arrays, ("x", "y")), product), real_of(arrays, ("x", "y")).map(product), 1e-6)
+    drawn = lambda x: (tf.image.random_flip_left_right(x), tf.cast(x, tf.float32))  # noqa: E731
+    ((x, y),) = list(lower_map(many(PIXELS, 50)[0], drawn).then("batch", 50).build())
+    assert len(numpy.unique(x, axis=0)) == 2 and len(numpy.unique(y, axis=0)) == 1
+
+
+def test_a_noisy_and_a_clean_picture(paths):
+    def noisy(path):
+        clean = tf.image.random_flip_left_right(tf.image.resize(read(path), [8, 8]) / 255)
+        return tf.clip_by_value(clean + 0.1, 0, 1), clean
+    for x, y in lower_map(chain_of({"p": paths}, "p"), noisy).then("batch", 6).build():
+        assert numpy.abs(x - (y + 0.1).clip(0, 1)).max() < 1e-6
 
 
 def test_equal_seeds_draw_equally():

@@ -5,6 +5,7 @@ A chain is a value. Verbs and functions make new chains of it, or refuse. Nothin
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -193,7 +194,12 @@ def _mentioned(operation: Operation, chain: Chain) -> Iterator[str]:
     for value in (*operation.args, *operation.kwargs.values()):
         if callable(value):  # a function of Python may ask for any
             yield from known
-        words = value.replace(",", " ").split() if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
+        if isinstance(value, dict):  # expressions of eval
+            words: Any = re.findall(r"\w+", " ".join(value.values()))
+        elif isinstance(value, str):
+            words = re.sub(r".*?field=(\S+)[^|]*", r"\1 ", value).replace(",", " ").split()
+        else:
+            words = value if isinstance(value, (list, tuple)) else ()
         yield from (word for word in words if isinstance(word, str) and word in known)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._tfdata.chain import Refused
 from .emit import text
+from .expressions import available, chosen
 from .graph import Ref
 from .lower import Lowering, node
 from .values import Chance, Constant, Flow, Step, Value
@@ -25,10 +26,13 @@ def _outputs(low: Lowering, ref: Ref) -> list[Value]:
     if isinstance(condition, Constant):
         taken = then if condition.value else other
         return [low.value(Ref(taken, tensor)) for tensor in taken.graph.outputs]
-    if not isinstance(condition, Chance):
-        raise Refused("a condition that differs from sample to sample")
     pairs = [(low.value(Ref(then, one)), low.value(Ref(other, two)))
              for one, two in zip(then.graph.outputs, other.graph.outputs, strict=True)]
+    if isinstance(condition, Flow) and available():
+        return [one if one == two else chosen(low, Ref(ref.frame, tensor), condition, one, two)
+                for tensor, (one, two) in zip(ref.op.outputs, pairs, strict=True)]
+    if not isinstance(condition, Chance):
+        raise Refused("a condition that differs from sample to sample")
     low.drawn(condition, ref)
     return applied(condition, pairs)
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._bind import bind, split_text, split_words
 from .._ops import OPS
-from .._tfdata.chain import Chain, Columns, Refused
+from .._tfdata.chain import Built, Chain, Columns, Refused, leaves
+from .expressions import available, copied
+from .expressions import spelled as eval_words
 from .values import Constant, Flow, Step, Value
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ def touched(chain: Chain, parsed: bool = True) -> set[str]:
             for text in each.args[1:]:
                 for operation in split_text(str(text)):
                     found |= {word for key, words in split_words(operation) if key == "field" for word in words.split(",")}
+        if each.name == "eval":
+            found |= set(each.args[0])
         if parsed and each.name == "parse":
             found |= {str(word).rpartition(":")[0] for word in each.args}
     return found
@@ -31,6 +35,8 @@ def touched(chain: Chain, parsed: bool = True) -> set[str]:
 
 def spelled(step: Step, field: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     """A step as a method of leat.Dataset takes it."""
+    if step.name == "eval":
+        return "eval", (eval_words(step, field),), {}
     kwargs = {**step.kwargs, "field": field}
     if step.seed is not None and any(arg.name == "seed" for arg in OPS[step.name].args):
         kwargs["seed"] = step.seed
@@ -73,7 +79,8 @@ class Emission:
     def __init__(self, lowering: Lowering) -> None:
         self.lowering, self.chain = lowering, lowering.chain
         self.flows: dict[str, Flow] = {}
-        self.copies: dict[str, str] = {}  # a second field with the column of the first
+        self.copies: dict[str, str] = {}  # a second field, and the one that it is a copy of
+        self.fields: tuple[str, ...] = ()  # that are worked on
 
     def output(self, value: Value, ref: Ref) -> str:
         """The name of the field that has this result."""
@@ -102,21 +109,35 @@ class Emission:
         return Flow(name, ref.tensor.dtype.name, array.shape)
 
     def _second(self, value: Flow) -> str:
-        """A field of its own for a second result of one field, if the source can give it twice for nothing."""
+        """A field of its own for a second result of one field."""
+        for name, flow in self.flows.items():
+            if self.copies.get(name) == value.field and flow.steps[-len(value.steps):] == value.steps:
+                return name
         source = self.chain.source
         arrays = {**(source.arrays if isinstance(source, Columns) else {}), **self.lowering.arrays}
-        if value.field not in arrays or value.field in touched(self.chain):
-            raise Refused("two different results of one field")
-        if any(step.random and step.seed is None for step in value.steps):
-            raise Refused("two results of one field, one of which is drawn")
-        for name, flow in self.flows.items():
-            if self.copies.get(name) == value.field and flow.steps == value.steps:
-                return name
         name = self.lowering.fresh(value.field)
-        self.lowering.arrays[name] = arrays[value.field]
+        drawn = any(step.random and step.seed is None for step in value.steps)
+        if value.field in arrays and value.field not in touched(self.chain) and not drawn:
+            self.lowering.arrays[name] = arrays[value.field]  # a column may be given twice for nothing
+            self.flows[name] = replace(value, field=name)
+        elif available():
+            self.flows[name] = self._copied(value, name)
+            self.lowering.made.add(name)
+        else:
+            raise Refused("two different results of one field")
         self.copies[name] = value.field
-        self.flows[name] = replace(value, field=name)
         return name
+
+    def _copied(self, value: Flow, name: str) -> Flow:
+        """The flow as another field, which is copied where both results are still the same."""
+        first = self.flows[value.field].steps
+        same = 0
+        while same < min(len(first), len(value.steps)) and first[same] == value.steps[same]:
+            same += 1
+        if any(step.name == "joint" for step in value.steps[same:]):
+            raise Refused("results that are drawn together and used apart")
+        before = replace(value, steps=value.steps[:same])
+        return Flow(name, value.dtype, value.shape, (copied(before, name), *value.steps[same:]))
 
     def finished(self, structure: Any, specs: dict[str, Any]) -> Chain:
         """The chain with the operations of all fields behind it."""
@@ -133,6 +154,10 @@ class Emission:
         for name, args, kwargs in self._ordered():
             chain = self._added(chain, name, args, kwargs)
         chain = self._decoding(chain)
+        if isinstance(source, Built) and set(self.chain.specs) | set(self.fields) != set(specs):
+            chain = self._added(chain, "select", tuple(dict.fromkeys(leaves(structure))), {})
+        elif set(self.fields) - set(specs):
+            chain = self._added(chain, "select", tuple(dict.fromkeys(leaves(structure))), {})
         kept = {name: spec for name, spec in chain.specs.items() if name in specs}
         return chain.with_(structure=structure, specs={**kept, **specs})
 
@@ -158,7 +183,7 @@ class Emission:
 
     def _ordered(self) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
         """The steps of all fields. A step of several fields is done once, when all of them have come to it."""
-        waiting = {name: simplified(flow.steps, _picture(flow)) for name, flow in self.flows.items()}
+        waiting = self._waiting()
         made: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         while any(waiting.values()):
             before = len(made)
@@ -176,6 +201,35 @@ class Emission:
         return made
 
 
+    def _waiting(self) -> dict[str, list[Step]]:
+        """The steps of each field, also of those that others are made of."""
+        longest: dict[str, Flow] = {}
+        inserted: dict[str, list[tuple[int, Step]]] = {}
+
+        def need(flow: Flow) -> None:
+            known = longest.setdefault(flow.field, flow)
+            short, long = sorted((known, flow), key=lambda each: len(each.steps))
+            if long.steps[:len(short.steps)] != short.steps:
+                raise Refused("two different results of one field")
+            longest[flow.field] = long
+            for step in flow.steps:
+                for base in step.args[2] if step.name == "joint" and len(step.args) > 2 else ():
+                    places = inserted.setdefault(base.field, [])
+                    if not any(known is step for _, known in places):
+                        places.append((len(base.steps), step))
+                        need(base)
+        for each in list(self.flows.values()):
+            need(each)
+        self.fields = tuple(longest)
+        waiting = {}
+        for name, flow in longest.items():
+            steps = list(flow.steps)
+            for place, step in sorted(inserted.get(name, ()), key=lambda each: -each[0]):
+                steps.insert(place, step)
+            waiting[name] = simplified(tuple(steps), _picture(flow))
+        return waiting
+
+
 def _picture(flow: Flow) -> bool:
     return flow.shape is not None and len(flow.shape) == 3
 
@@ -187,5 +241,5 @@ def text(steps: tuple[Step, ...], flow: Flow) -> str:
         if step.name == "joint":
             raise Refused("a condition inside of a condition")
         name, args, kwargs = spelled(step, flow.field)
-        made.append(bind(name, args, kwargs))
+        made.append(bind(name, (), dict(args[0])) if name == "eval" else bind(name, args, kwargs))
     return " | ".join(made)

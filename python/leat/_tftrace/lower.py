@@ -59,6 +59,7 @@ class Lowering:
         self.record = ""  # the field that is parsed
         self.fold = Fold(trace, self.columns, self.array, chain.batched)
         self.calls: dict[int, list[tuple[int, int]]] = {}  # of Keras layers
+        self.made: set[str] = set()  # fields that the function makes
         self.parses: dict[str, Any] = {}
 
     # ------------------------------------------------------------------------------------------ values
@@ -79,7 +80,7 @@ class Lowering:
                 further = isinstance(value, Flow) and value.field in self.folded and value.steps
                 self.values[ref.key] = (self._folded(ref) if further else None) or value
             except Refused as refused:
-                column = self._folded(ref)
+                column = self._folded(ref) or self._expressed(ref)
                 if column is None:
                     raise Refused(refused.reason, refused.where or where(ref.op)) from None
                 self.values[ref.key] = column
@@ -135,6 +136,17 @@ class Lowering:
             value = replace(value, shape=tuple(two if one is None else one for one, two in zip(known, shape, strict=True)))
         return cast(value, wanted) if value.dtype != wanted else value
 
+    def _expressed(self, ref: Ref) -> Flow | None:
+        """The nodes as an expression of the engine, None if they are none."""
+        from . import expressions
+
+        if not expressions.available():
+            return None
+        try:
+            return expressions.read(self, ref)
+        except Refused:
+            return None
+
     def probed(self, ref: Ref) -> tuple[int | None, ...]:
         """The shape of a tensor for the first record."""
         if not isinstance(self.chain.source, Built) or self.batched or len(self.inputs) != 1 or self.chain.operations:
@@ -164,7 +176,7 @@ class Lowering:
     def fresh(self, name: str) -> str:
         """A name that no field has."""
         number, word = 1, name
-        while self.chain.fresh(word) != word or word in self.arrays or word in self.files or word in self.parses:
+        while self.chain.fresh(word) != word or word in self.arrays or word in self.files or word in self.parses or word in self.made:
             number += 1
             word = f"{name}{number}"
         return word
