@@ -21,8 +21,8 @@ usage: python -m leat SCRIPT [ARGUMENT...]
        python -m leat -m MODULE [ARGUMENT...]
        python -m leat VERB [ARGUMENT...]
 
-Runs a script for TensorFlow or Keras as Python does. Its imports of tensorflow and keras, and those of modules under its
-directory, give leat.tf and leat.keras. Installed packages get the libraries themselves.
+Runs a script for TensorFlow or Keras as Python does. Its imports of tensorflow, keras and tensorflow_datasets, and those
+of modules under its directory, give leat.tf, leat.keras and leat.datasets. Installed packages get the libraries themselves.
 
     python -m leat train.py --epochs 10
     python -m leat -m project.train --epochs 10

@@ -81,19 +81,18 @@ class Overlay(ModuleType):
             return self._public()
         if name.startswith("__") and name not in FORWARDED:
             raise AttributeError(f"module '{here}' has no attribute '{name}'", name=name, obj=self)
-        own = OWN.get(here, {}).get(name)
-        if own is not None:
-            module, _, attribute = own.partition(":")
-            found = getattr(import_module(module), attribute)
-            self.__dict__[name] = found
-            return found
         if f"{here}.{name}" in NODES:
             return import_module(f"{here}.{name}")
+        own = OWN.get(here, {}).get(name)
         try:
-            library = real(here)
+            if own is None:
+                return getattr(real(here), name)
+            module, _, attribute = own.partition(":")
+            found = getattr(_import(module, root_of(here) or ""), attribute)
         except NotInstalled as error:
             raise AttributeError(f"module '{here}' has no attribute '{name}': {error}", name=name, obj=self) from None
-        return getattr(library, name)
+        self.__dict__[name] = found
+        return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A program that sets something sets it in the library. Importing a module below sets it too: that is known."""

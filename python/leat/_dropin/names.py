@@ -9,10 +9,10 @@ from __future__ import annotations
 LIBRARIES = {  # what a drop-in module stands for, and the words that install it
     "leat.tf": ("tensorflow", "pip install tensorflow"),
     "leat.keras": ("keras", "pip install keras"),
+    "leat.datasets": ("tensorflow_datasets", "pip install tensorflow-datasets"),
 }
 
 OWN: dict[str, dict[str, str]] = {
-    "leat.tf": {},
     "leat.tf.data": {
         "AUTOTUNE": "leat._tfdata:AUTOTUNE",
         "Dataset": "leat._tfdata:Dataset",
@@ -30,5 +30,9 @@ OWN: dict[str, dict[str, str]] = {
     "leat.keras": {
         "Adapter": "leat._keras:Adapter",
         "Resume": "leat._resume:Resume",
+    },
+    "leat.datasets": {
+        "as_numpy": "leat._prepared.load:as_numpy",
+        "load": "leat._prepared.load:load",
     },
 }
