@@ -59,6 +59,8 @@ def test_digits(folder):
     same(samples(ds), wanted)
     same([tf.nest.map_structure(lambda tensor: tensor.numpy(), each) for each in ds], wanted)
     same(samples(ds._make()), wanted)  # TensorFlow's own, where it is asked for
+    fed = ds.map(lambda each: (tf.cast(each["image"], tf.float32) / 255., each["label"])).cache().shuffle(50).batch(32)
+    assert fed._chain is not None and sum(len(y) for _, y in fed) == 121  # as most scripts go on: all of it in the engine
     parts = leat.datasets.load("digits", split=["train[:30%]", "train[30%:]", "all"], data_dir=folder, as_supervised=True)
     assert [len(part) for part in parts] == [36, 85, 131]
     x, y = leat.datasets.load("digits", split="test", data_dir=folder, as_supervised=True, batch_size=-1)

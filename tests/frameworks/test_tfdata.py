@@ -350,6 +350,9 @@ def test_sample_from_datasets():
 def test_cache_keeps_the_order_of_the_first_epoch(tmp_path):
     made = Dataset.range(30).shuffle(30).cache()
     assert is_lowered(made) and [int(n) for n in made] == [int(n) for n in made]
+    twice = Dataset.range(30).cache().shuffle(30).cache()
+    first = [int(n) for n in twice]
+    assert is_lowered(twice) and first == [int(n) for n in twice] and sorted(first) == list(range(30))
     with_file = Dataset.range(5).cache(str(tmp_path / "kept"))
     assert [int(n) for n in with_file] == [0, 1, 2, 3, 4]
 

@@ -258,8 +258,10 @@ def cache(chain: Chain, filename: Any = "", name: Any = None) -> Chain:
         raise Refused(f"{path} is remote")
     if path and isinstance(chain.source, Columns) and not chain.source.files:
         raise Refused("cache() of arrays in a file")
-    if _has(chain, "cache"):
-        raise Refused("cache() behind cache()")
+    if any(each.name == "cache" and "path" in each.kwargs for each in chain.operations):
+        raise Refused("cache() behind cache() in a file")
+    # Of two in memory the later one has all that the earlier one keeps. Small sets of leat.datasets are cached already.
+    chain = replace(chain, operations=tuple(each for each in chain.operations if each.name != "cache"))
     _unlimited(chain, "cache")
     if chain.cardinality == INFINITE:
         raise Refused("cache() of what has no end")
