@@ -12,6 +12,8 @@ LIBRARIES = {  # what a drop-in module stands for, and the words that install it
     "leat.datasets": ("tensorflow_datasets", "pip install tensorflow-datasets"),
 }
 
+FOLDER = {"image_dataset_from_directory": "leat._kerasdata.folder:image_dataset_from_directory"}
+
 OWN: dict[str, dict[str, str]] = {
     "leat.tf.data": {
         "AUTOTUNE": "leat._tfdata:AUTOTUNE",
@@ -35,4 +37,8 @@ OWN: dict[str, dict[str, str]] = {
         "as_numpy": "leat._prepared.load:as_numpy",
         "load": "leat._prepared.load:load",
     },
+    "leat.keras.preprocessing": FOLDER,
+    "leat.keras.utils": FOLDER,
+    "leat.tf.keras.preprocessing": FOLDER,
+    "leat.tf.keras.utils": FOLDER,
 }

@@ -143,6 +143,11 @@ class Chain:
         """Whether samples are changed on their way, and not only ordered and put together."""
         return any(each.name not in PLAIN for each in self.operations)
 
+    @property
+    def channels_first(self) -> bool:
+        """Whether pictures leave with channels first. Operations and specs then see them in different orders."""
+        return any(each.name == "options" and each.kwargs.get("layout") == "nchw" for each in self.operations)
+
     def with_(self, **changes: Any) -> Chain:
         return replace(self, **changes)
 

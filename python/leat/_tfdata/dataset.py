@@ -286,6 +286,8 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
             if chain.limit is not None:
                 raise Refused("a function behind take() behind repeat() behind batch()")
             try:
+                if chain.channels_first:
+                    raise Refused("pictures have their channels first")
                 if name == "map":
                     return lower_map(chain, function, notice)
                 return lower_filter(chain, function, notice).with_(cardinality=verbs.UNKNOWN)
