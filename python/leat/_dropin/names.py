@@ -32,6 +32,7 @@ OWN: dict[str, dict[str, str]] = {
     "leat.keras": {
         "Adapter": "leat._keras:Adapter",
         "Resume": "leat._resume:Resume",
+        "lift": "leat._kerasdata.lift:lift",
     },
     "leat.datasets": {
         "as_numpy": "leat._prepared.load:as_numpy",
