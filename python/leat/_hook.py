@@ -29,6 +29,10 @@ def _hook_keras(module: ModuleType) -> None:
 
     @wraps(choose)
     def get_data_adapter(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(x, "is_leat_generator", False):
+            from ._idg.keras_adapter import adapter_of_generator
+
+            return adapter_of_generator(choose, x, *args, **kwargs)
         if not isinstance(x, Dataset) and not getattr(x, "is_leat_adapter", False):
             return choose(x, *args, **kwargs)
         from ._keras import adapter_for

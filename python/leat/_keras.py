@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from ._dataset import Dataset, TensorSpec
-from ._errors import ArgumentError
+from ._errors import ArgumentError, Error
 from ._run import Cursor, Iterator
 from ._tf import Batches
 
@@ -88,6 +88,10 @@ class Stream:
                     raise
                 reading = self._read_from(adapter.pass_after(self.marks[-1][1]))
                 continue
+            except Error as error:
+                first, begin = self.marks[-1]
+                reading = self._read_from(adapter.recover(self, error, adapter.after(begin, self._count - first)))
+                continue
             self._count += 1
             return adapter.complete(batch)
 
@@ -110,7 +114,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         self.dataset, self.class_weight, self.steps = dataset, class_weight, steps
         if not dataset.batched:
             raise ArgumentError("Keras wants batches, and this dataset gives single samples: end it with .batch(32)")
-        self._spec = dataset.element_spec
+        self._spec = self._find_spec()
         self._check()
         self._batches, _, self._turns = dataset._plan().pipeline.size()
         self._length = dataset.length
@@ -125,6 +129,10 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         self._marks: list[tuple[int, Cursor]] = []  # its passes
         self._reader: Callable[[], Any] = _nobody  # the EpochIterator
         self.epoch_steps: int | None = None  # steps of this epoch, if known
+
+    def _find_spec(self) -> Any:
+        """What a batch looks like, before class_weight."""
+        return self.dataset.element_spec
 
     def _check(self) -> None:
         for field in _parts(self._spec):
@@ -146,7 +154,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------------ places
 
-    def _after(self, begin: Cursor, count: int) -> Cursor:
+    def after(self, begin: Cursor, count: int) -> Cursor:
         """The place `count` batches behind another."""
         epoch, step = begin.epoch, begin.step + count
         if self._batches > 0:
@@ -167,13 +175,13 @@ class Adapter(DataAdapter):  # type: ignore[misc]
     def state(self, count: int | None = None) -> str:
         """The state of the data after `count` steps of this epoch; None: after the epoch."""
         if self.steps is None:
-            place = self.pass_after(self._begin) if count is None else self._after(self._begin, count)
+            place = self.pass_after(self._begin) if count is None else self.after(self._begin, count)
             return self.dataset._plan().state_at(place)
         if count is None:
             count = self.epoch_steps if self._inside and self.epoch_steps else 0
         count += self._taken
         first, cursor = max(mark for mark in [(0, self._begin), *self._marks] if mark[0] <= count)
-        return self.dataset._plan().state_at(self._after(cursor, count - first))
+        return self.dataset._plan().state_at(self.after(cursor, count - first))
 
     def go_on(self, state: str, done: int) -> None:
         """The next epoch begins at a state, `done` steps after its own beginning."""
@@ -189,6 +197,10 @@ class Adapter(DataAdapter):  # type: ignore[misc]
     def leave(self, stream: Stream) -> None:
         if self._stream() is stream:
             self._stream = _nobody
+
+    def recover(self, stream: Stream, error: Exception, at: Cursor) -> Cursor:
+        """Where to go on after an error that came instead of the batch at a place; here it is raised."""
+        raise error
 
     def complete(self, batch: Any) -> Any:
         if self.class_weight is None:
@@ -227,7 +239,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         # As everywhere in leat, an iteration is followed by the next pass, also if it is broken off.
         end = self._begin
         if self.steps is not None and self._batches > 0:
-            end = self._after(self._begin, self._taken + (self.epoch_steps or 1) - 1)
+            end = self.after(self._begin, self._taken + (self.epoch_steps or 1) - 1)
         runs.seek(self.pass_after(end))
 
     def on_epoch_end(self) -> None:
@@ -302,9 +314,10 @@ def _endless(dataset: Dataset) -> bool:
 
 def adapter_for(x: Any, y: Any = None, sample_weight: Any = None, batch_size: int | None = None,
                 steps_per_epoch: int | None = None, shuffle: bool = False,
-                class_weight: Mapping[int, float] | None = None) -> Adapter:
-    """What Keras gets for a leat dataset or adapter; batch_size and shuffle are the dataset's own affair."""
-    dataset: Dataset = x.dataset if isinstance(x, Adapter) else x
+                class_weight: Mapping[int, float] | None = None, make: Callable[..., Adapter] | None = None) -> Adapter:
+    """What Keras gets for a leat dataset or adapter; batch_size and shuffle are the dataset's own affair. make: an adapter of
+    another class, for what has a dataset behind it."""
+    dataset: Dataset | None = None if make is not None else x.dataset if isinstance(x, Adapter) else x
     for name, value in (("y", y), ("sample_weight", sample_weight)):
         if value is not None:
             raise ArgumentError(f"{name} was given beside a leat dataset: it has to be a field of the dataset, "
@@ -313,6 +326,8 @@ def adapter_for(x: Any, y: Any = None, sample_weight: Any = None, batch_size: in
     if getattr(spread, "_is_multi_process", False) and getattr(spread, "auto_shard_dataset", False):
         raise ArgumentError("a distribution over several processes: give each its part with ds.configure(rank=..., "
                             "world_size=...), and set distribution.auto_shard_dataset = False")
+    if make is not None or dataset is None:
+        return (make or Adapter)(x, class_weight, steps_per_epoch)
     if steps_per_epoch is None and _endless(dataset):
         raise ArgumentError("this dataset has no end (repeat): give steps_per_epoch to fit, steps to evaluate and "
                             "predict, validation_steps for validation_data; or leave repeat() out")

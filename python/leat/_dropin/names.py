@@ -13,6 +13,10 @@ LIBRARIES = {  # what a drop-in module stands for, and the words that install it
 }
 
 FOLDER = {"image_dataset_from_directory": "leat._kerasdata.folder:image_dataset_from_directory"}
+GENERATOR = {name: f"leat._idg:{name}" for name in (
+    "DataFrameIterator", "DirectoryIterator", "ImageDataGenerator", "Iterator", "NumpyArrayIterator", "apply_affine_transform",
+    "apply_brightness_shift", "apply_channel_shift", "random_brightness", "random_channel_shift", "random_rotation",
+    "random_shear", "random_shift", "random_zoom")}
 
 OWN: dict[str, dict[str, str]] = {
     "leat.tf.data": {
@@ -29,6 +33,9 @@ OWN: dict[str, dict[str, str]] = {
         for name in ("assert_cardinality", "cardinality", "map_and_batch", "parallel_interleave", "sample_from_datasets",
                      "shuffle_and_repeat")
     },
+    "leat.tf.keras.preprocessing.image": GENERATOR,
+    "leat.keras.preprocessing.image": GENERATOR,
+    "leat.keras.src.legacy.preprocessing.image": GENERATOR,
     "leat.keras": {
         "Adapter": "leat._keras:Adapter",
         "Resume": "leat._resume:Resume",
