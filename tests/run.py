@@ -11,7 +11,7 @@ Groups, in this order:
     tsan      unit and stress programs under the thread sanitizer                  build/tsan
     cli       tests/cli with pytest, on the command of build/release
     python    tests/python with pytest, on the Python package: the extension of build/release, staged in build/package
-    frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch and JAX (scripts/frameworks)
+    frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch and JAX (scripts/frameworks), and tests/tutorials
     long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
               many more mutations, tests/cli on the sanitized command, tests/python on the sanitized extension
 
@@ -431,7 +431,8 @@ def group_frameworks(options: argparse.Namespace) -> Tally:
 
 def framework_files() -> list[tuple[Path, str]]:
     """Test files, and for those about Keras the backend."""
-    return [(path, backend) for path in sorted((ROOT / "tests/frameworks").glob("test_*.py"))
+    return [(path, backend) for folder in ("tests/frameworks", "tests/tutorials")
+            for path in sorted((ROOT / folder).glob("test_*.py"))
             for backend in (("tensorflow", "jax", "torch") if path.stem.startswith("test_keras") else ("",))]
 
 

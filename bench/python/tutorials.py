@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long the programs of tests/tutorials take under TensorFlow and under leat.
+
+    PYTHONPATH=build/package bench/python/tutorials.py [--scale 8] [--rounds 3] [--bound 1.3] [PROGRAM]...
+
+Every program runs ROUNDS times in one process of each kind, and the quickest run after the first counts: warm, whole programs,
+with their training. SCALE multiplies the data of the tests. The processes run one after the other, so that each has all cores.
+Lines of a Markdown table; the last lines name the programs that took longer under leat. The exit code is 1 if one took more than
+BOUND times as long."""
+import argparse
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+TUTORIALS = Path(__file__).resolve().parents[2] / "tests/tutorials"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--scale", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--bound", type=float, default=1.3)
+    parser.add_argument("programs", nargs="*")
+    options = parser.parse_args()
+    found: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        subprocess.run([sys.executable, TUTORIALS / "tutorial_data.py", folder / "data", str(options.scale)], check=True)
+        for name, words in (("TensorFlow", []), ("leat", ["--leat"])):
+            subprocess.run([sys.executable, TUTORIALS / "run_tutorials.py", "--data", folder / "data", "--out", folder / name,
+                            "--rounds", str(options.rounds), *words, *options.programs], check=True)
+            found[name] = pickle.loads((folder / name).read_bytes())
+    print("| program | TensorFlow | leat | TensorFlow / leat | data sets |\n|---|---|---|---|---|")
+    slower = {}
+    for program, theirs in found["TensorFlow"].items():
+        ours = found["leat"][program]
+        if theirs["error"] or ours["error"]:
+            print(f"| {program} | {'error' if theirs['error'] else ''} | {'error' if ours['error'] else ''} | | |")
+            slower[program] = float("inf")
+            continue
+        a, b = (min(each["seconds"][1:] or each["seconds"]) for each in (theirs, ours))
+        print(f"| {program} | {1000 * a:.0f} ms | {1000 * b:.0f} ms | {a / b:.2f} | {ours['where']} |")
+        if b > a:
+            slower[program] = b / a
+    for program, ratio in sorted(slower.items(), key=lambda item: -item[1]):
+        print(f"slower under leat: {program}, {ratio:.2f} times TensorFlow's time")
+    return int(any(ratio > options.bound for ratio in slower.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
