@@ -255,9 +255,14 @@ static int take_array(Pipeline *self, PyObject *given, leat_tensor *out) {
     }
     out->data = view->buf;
     out->ndim = view->ndim;
+    bool strided = !view->strides || view->len == view->itemsize; /* ctypes gives none: contiguous */
     for (int i = 0; i < view->ndim; i++) {
         out->shape[i] = view->shape[i];
-        if (view->strides) out->stride[i] = view->strides[i]; /* ctypes gives none: contiguous */
+        if (view->strides) strided |= (out->stride[i] = view->strides[i]) != 0;
+    }
+    if (!strided && view->len > 0) { /* the engine would read more memory than there is */
+        PyErr_Format(PyExc_TypeError, "array %s: one value stands for all: copy the array first", name);
+        return -1;
     }
     if (offsets == Py_None) return 0;
     int64_t n_ends = 0;

@@ -163,6 +163,8 @@ def _with_numpy(numpy: ModuleType, name: str, given: Any) -> tuple[Any, ...]:
                         ".astype('float32') or .astype('int64')")
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
+    if values.size > 1 and not any(values.strides):  # one value for all: the engine reads strides of 0 as contiguous
+        values = values.copy()
     if dtype == "bf16":
         values = values.view("uint16")
     return name, dtype, values

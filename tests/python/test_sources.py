@@ -7,6 +7,7 @@ import zlib
 import leat
 import numpy
 import pytest
+from leat._leat import Pipeline
 
 
 def _crc32c(data: bytes) -> int:
@@ -84,13 +85,16 @@ def test_npy(tmp_path):
 def test_arrays_of_any_kind():
     x = numpy.arange(240, dtype="f4").reshape(10, 4, 6)
     for view in (x, x[::-1], x[:, ::2], numpy.asfortranarray(x), x.transpose(0, 2, 1), x[::2], x.astype(">f4"),
-                 numpy.broadcast_to(x[:1], x.shape)):
+                 numpy.broadcast_to(x[:1], x.shape), numpy.broadcast_to(x[1, 1, 1], x.shape),
+                 numpy.broadcast_to(x[1, 1, 1], (10,)), numpy.broadcast_to(x[1, 1, 1], (1,))):
         got = numpy.concatenate(list(leat.from_arrays(view).batch(4)))
         assert got.tobytes() == numpy.ascontiguousarray(view, "f4").tobytes()
     for dtype in ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "?"):
         values = numpy.arange(6).astype(dtype)
         got = next(iter(leat.from_arrays(values).batch(6)))
         assert got.dtype == values.dtype and got.tolist() == values.tolist()
+    with pytest.raises(TypeError, match="array a: one value stands for all"):
+        Pipeline("batch 4", arrays=(("a", "i32", numpy.broadcast_to(numpy.int32(1), (24,))),))
     frozen = numpy.arange(4)
     frozen.flags.writeable = False
     assert next(iter(leat.from_arrays(frozen).batch(4))).tolist() == [0, 1, 2, 3]
