@@ -126,7 +126,7 @@ def positional(op: dict) -> tuple[list[dict], dict | None, dict | None]:
             break
         first.append(arg)
     lead = None
-    if first and first[0]["type"] == "field" and (rest or len(first) > 1):
+    if first and first[0]["type"] == "field" and first[0]["default"] is not None and (rest or len(first) > 1):
         lead = first.pop(0)
     return first, rest, lead
 

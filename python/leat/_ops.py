@@ -186,6 +186,10 @@ OPS: dict[str, Op] = {
     "select": Op("sample", "Keeps these fields, in this order.", (
         Arg("fields", "texts", None, (), 0, 0, False, (), "their names"),
     ), ("fields",)),
+    "copy": Op("sample", "Another field with what a field is at this point: both go on by themselves.", (
+        Arg("field", "field", None, (), 0, 0, False, (), "what is copied"),
+        Arg("name", "text", None, (), 0, 0, False, (), "of the new field"),
+    ), ("field", "name")),
     "enumerate": Op("sample", "Adds a field with the place of the sample in the epoch, or with its number in the data set.", (
         Arg("name", "text", "index", (), 0, 0, False, (), "of the new field, i64"),
         Arg("of", "word", "position", ("position", "sample"), 0, 0, True, (), "position: in the finished order, from 0; sample: in the data set"),
@@ -994,6 +998,18 @@ class Operations:
             ds.select("label", "image")
 
         fields: their names
+        """
+
+    @_operation
+    def copy(
+        self, field, name,
+    ):
+        """Another field with what a field is at this point: both go on by themselves.
+
+            ds.copy("image", "original")
+
+        field: what is copied
+        name: of the new field
         """
 
     @_operation

@@ -88,6 +88,9 @@ class Operations:
     def select(
         self, *fields: Text,
     ) -> Self: ...
+    def copy(
+        self, field: str | Sequence[str], name: Text,
+    ) -> Self: ...
     def enumerate(
         self, name: Text | None = None, *, of: Literal["position", "sample"] | None = None,
     ) -> Self: ...

@@ -243,6 +243,39 @@ static int plan_select(leat__planner *planner, const leat__use *use, leat_error 
     return 0;
 }
 
+/* ----------------------------------------------------------------------------------------------- copy */
+
+static int plan_copy(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const char *name = leat__use_arg(use, "name")->text;
+    int from, at;
+    LEAT_TRY(leat__plan_field_find(planner, use, "field", &from, err));
+    if (leat__plan_live(planner, name) >= 0)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "there is a field %s already", name);
+    if (planner->field[from].nchw)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "field %s leaves with channels first already: write copy before", name);
+    if (planner->field[from].device)
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "a device goes on with field %s: write copy before on_device",
+                               planner->field[from].info.name);
+    LEAT_TRY(leat__coords_settle(planner, use, from, err));
+    LEAT_TRY(leat__plan_field_add(planner, use, name, &at, err));
+    leat__plan_close_pass(planner, from); /* what comes behind must not change the copy */
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_COPY, LEAT_STAGE_TRANSFORM, at, err);
+    if (!step) return err ? err->code : LEAT_ERR_LIMIT;
+    step->as.copy.from = from;
+    const leat__plan_field *was = &planner->field[from];
+    leat__plan_field *field = &planner->field[at];
+    field->info = was->info;
+    snprintf(field->info.name, sizeof field->info.name, "%s", name);
+    field->count_max = was->count_max;
+    field->bytes = was->bytes;
+    field->scaled = was->scaled;
+    field->classes = was->classes;
+    field->by_bucket = was->by_bucket;
+    return 0;
+}
+
 /* ------------------------------------------------------------------------------------------ enumerate */
 
 static int plan_enumerate(leat__planner *planner, const leat__use *use, leat_error *err) {
@@ -384,6 +417,13 @@ const leat__op leat__ops_fields[] = {
      .flags = LEAT_OP_READS,
      .plan = plan_select,
      .arg = {{.name = "fields", .kind = LEAT_ARG_TEXTS, .help = "their names"}}},
+    {.name = "copy",
+     .kind = LEAT_OP_SAMPLE,
+     .help = "Another field with what a field is at this point: both go on by themselves.",
+     .like = "tf.identity",
+     .plan = plan_copy,
+     .arg = {{.name = "field", .kind = LEAT_ARG_FIELD, .help = "what is copied"},
+             {.name = "name", .kind = LEAT_ARG_TEXT, .help = "of the new field"}}},
     {.name = "enumerate",
      .kind = LEAT_OP_SAMPLE,
      .help = "Adds a field with the place of the sample in the epoch, or with its number in the data set.",

@@ -72,13 +72,14 @@ static leat__step *last_pass(const leat__planner *planner, int at, bool *in_memo
     *in_memory = false;
     for (int i = 0; i < plan->n_steps; i++) {
         const leat__step_kind kind = plan->step[i].kind;
+        *in_memory |= kind == LEAT_STEP_COPY && plan->step[i].as.copy.from == at; /* the copy knows it too */
         if (plan->step[i].value != at || kind == LEAT_STEP_CHOOSE) continue;
         const bool parted = plan->step[i].parts != 0; /* samples of other parts come without it */
         if (kind == LEAT_STEP_PASS && !parted) last = &plan->step[i];
         else if (parted || kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP ||
-                 kind == LEAT_STEP_EVAL)
+                 kind == LEAT_STEP_EVAL || kind == LEAT_STEP_COPY)
             last = NULL;
-        *in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || kind == LEAT_STEP_EVAL ||
+        *in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || kind == LEAT_STEP_EVAL || kind == LEAT_STEP_COPY ||
                      plan->step[i].choice || (parted && kind == LEAT_STEP_PASS);
     }
     return last;

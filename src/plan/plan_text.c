@@ -316,6 +316,7 @@ static void print_steps(printer *p, const leat__plan *plan) {
                   step->as.enumerate.position ? "the place in the epoch" : "the number of the sample");
             break;
         case LEAT_STEP_STACK: print(p, "%d fields side by side\n", step->as.stack.n); break;
+        case LEAT_STEP_COPY: print(p, "another field as it is here, the same memory\n"); break;
         case LEAT_STEP_PATH: print(p, "the path of the file\n"); break;
         case LEAT_STEP_RELABEL:
             if (step->as.relabel->from) print(p, "other numbers for labels\n");

@@ -43,6 +43,7 @@ static uint32_t step_inputs(const leat__step *step) {
         values |= UINT32_C(1) << step->as.eval.plan->input[i];
     for (int i = 0; step->kind == LEAT_STEP_STACK && i < step->as.stack.n; i++)
         values |= UINT32_C(1) << step->as.stack.value[i];
+    if (step->kind == LEAT_STEP_COPY) values |= UINT32_C(1) << step->as.copy.from;
     return values;
 }
 

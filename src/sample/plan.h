@@ -35,6 +35,7 @@ typedef enum leat__step_kind {
     LEAT_STEP_ONE_HOT,     /* a label to a number for each class      */
     LEAT_STEP_ENUMERATE,   /* the place in the epoch, or the number   */
     LEAT_STEP_STACK,       /* fields of equal length side by side     */
+    LEAT_STEP_COPY,        /* what another value is at this point     */
     LEAT_STEP_PATH,        /* the path of the sample's file           */
     LEAT_STEP_RELABEL,     /* one whole number for another            */
     LEAT_STEP_MAP,         /* a function of the program               */
@@ -103,6 +104,9 @@ struct leat__step {
             int n;
             int value[LEAT_VALUES_MAX]; /* the columns of the result */
         } stack;
+        struct {
+            int from;
+        } copy;
         const struct leat__relabel *relabel; /* labels.h */
         struct {
             const struct leat__map_plan *plan; /* called.h */

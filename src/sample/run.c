@@ -443,6 +443,9 @@ int leat__run_range(leat__tools *tools, const leat__where *at, int from, int to,
         case LEAT_STEP_PICTURE: LEAT_TRY(leat__run_picture(tools, step, at, err)); break;
         case LEAT_STEP_ONE_HOT: LEAT_TRY(run_one_hot(tools, step, at, err)); break;
         case LEAT_STEP_ENUMERATE: LEAT_TRY(leat__run_enumerate(tools, step, at, err)); break;
+        case LEAT_STEP_COPY: /* the same memory: no step changes what it was given */
+            tools->value[step->value] = tools->value[step->as.copy.from];
+            break;
         case LEAT_STEP_STACK: LEAT_TRY(leat__run_stack(tools, step, at, err)); break;
         case LEAT_STEP_PATH: LEAT_TRY(leat__run_path(tools, step, at, err)); break;
         case LEAT_STEP_RELABEL: LEAT_TRY(leat__run_relabel(tools, step, at, err)); break;

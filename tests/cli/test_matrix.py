@@ -107,6 +107,7 @@ TEXTS = {
     "seeds": "synth 47 16 16 | random_apply 0.4 'gaussian_blur 3 sigma=0.2,2 | random_flip seed=2' seed=8 | random_brightness 0.3 seed=-1",
     "eval": "folder photos | shuffle | decode | random_crop 9 | eval image='(image / 127.5 - mean(image / 127.5)) * uniform(0.5, 1.5)' "
             "row='stack(0, sum(cast(image, i32)), cast(label, i32), randint(0, 9, seed=3))' noise='normal(0, 1, like=image)'",
+    "copy": "synth 47 16 16 | shuffle | random_crop 12 | copy image other | random_flip_left_right | random_brightness 0.3 field=other",
     "window": "npy x=x.npy y=y.npy | skip 2 | window 5 shift=1 stride=3 targets=y at=1 | shuffle | cast x f32",
     "bad samples": f"options on_error=skip | tfrecord a-*.tfrecord | {PARSE} | filter label!=1 | shuffle | {AUGMENT}",
 }

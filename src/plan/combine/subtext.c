@@ -50,6 +50,7 @@ static int check_step(const leat__step *step, const leat__use *use, const leat__
     case LEAT_STEP_CHOOSE:
     case LEAT_STEP_ONE_HOT:
     case LEAT_STEP_RELABEL:
+    case LEAT_STEP_COPY:
     case LEAT_STEP_MAP:
     case LEAT_STEP_EVAL: return 0;
     default:
@@ -347,6 +348,7 @@ int leat__subtext_move_steps(leat__planner *planner, const leat__use *use, leat_
             step->as.parse.feature[k].value = slot[step->as.parse.feature[k].value];
         for (int k = 0; step->kind == LEAT_STEP_STACK && k < step->as.stack.n; k++)
             step->as.stack.value[k] = slot[step->as.stack.value[k]];
+        if (step->kind == LEAT_STEP_COPY) step->as.copy.from = slot[step->as.copy.from];
         to->parted |= step->parts != 0;
     }
     to->n_choices += from->n_choices;
