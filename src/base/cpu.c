@@ -62,7 +62,7 @@ static int read_numbers(const char *path, long long out[2]) {
 }
 
 static int within_quota(int n) {
-    const double quota = leat__limits_read("").cores;
+    const double quota = leat__limits_cores("");
     return LEAT_MAX(quota > 0 && quota < n ? (int)quota : n, 1);
 }
 
@@ -127,6 +127,6 @@ uint64_t leat__memory_available(void) {
         const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
         available = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : (uint64_t)1 << 30;
     }
-    const uint64_t limit = leat__limits_read("").memory;
+    const uint64_t limit = leat__limits_memory("");
     return LEAT_MIN(limit, available);
 }

@@ -14,6 +14,11 @@
 
 enum { LINE = 2 * PATH_MAX };
 
+typedef struct limits {
+    uint64_t memory;
+    double cores;
+} limits;
+
 typedef struct hierarchy {
     bool v2;
     char mount[PATH_MAX];  /* where its files are, with the root in front  */
@@ -119,7 +124,7 @@ static uint64_t left_of(uint64_t limit, uint64_t used, uint64_t inactive) {
     return limit == UINT64_MAX ? limit : limit > used ? limit - used : 0;
 }
 
-static void see_memory(const hierarchy *h, const char *folder, leat__limits *out) {
+static void see_memory(const hierarchy *h, const char *folder, limits *out) {
     uint64_t limit[2], high[2] = {UINT64_MAX, 0}, used[2];
     if (read_numbers(folder, h->v2 ? "memory.max" : "memory.limit_in_bytes", limit) < 1 ||
         read_numbers(folder, h->v2 ? "memory.current" : "memory.usage_in_bytes", used) < 1)
@@ -130,7 +135,7 @@ static void see_memory(const hierarchy *h, const char *folder, leat__limits *out
     out->memory = LEAT_MIN(out->memory, left_of(LEAT_MIN(limit[0], high[0]), used[0], inactive));
 }
 
-static void see_cores(const hierarchy *h, const char *folder, leat__limits *out) {
+static void see_cores(const hierarchy *h, const char *folder, limits *out) {
     uint64_t quota[2] = {UINT64_MAX, 0};
     if (h->v2) {
         if (read_numbers(folder, "cpu.max", quota) < 2) return;
@@ -147,8 +152,7 @@ static void see_cores(const hierarchy *h, const char *folder, leat__limits *out)
 }
 
 /* Every level from the process's own up to the one that is mounted. */
-static void see_levels(hierarchy *h, leat__limits *out,
-                       void (*see)(const hierarchy *, const char *, leat__limits *)) {
+static void see_levels(hierarchy *h, limits *out, void (*see)(const hierarchy *, const char *, limits *)) {
     char folder[LINE];
     for (;;) {
         snprintf(folder, sizeof folder, "%s%s", h->mount, h->path);
@@ -159,8 +163,8 @@ static void see_levels(hierarchy *h, leat__limits *out,
     }
 }
 
-static void see_controller(const char *root, const char *controller, leat__limits *out,
-                           void (*see)(const hierarchy *, const char *, leat__limits *)) {
+static void see_controller(const char *root, const char *controller, limits *out,
+                           void (*see)(const hierarchy *, const char *, limits *)) {
     char line[LINE];
     hierarchy h;
     FILE *file = open_at(root, "proc/self/mountinfo");
@@ -182,9 +186,14 @@ static uint64_t left_to_map(const char *root) {
     return left_of((uint64_t)limit.rlim_cur, pages[0] * (uint64_t)page, 0);
 }
 
-leat__limits leat__limits_read(const char *root) {
-    leat__limits limits = {.memory = left_to_map(root)};
-    see_controller(root, "memory", &limits, see_memory);
-    see_controller(root, "cpu", &limits, see_cores);
-    return limits;
+uint64_t leat__limits_memory(const char *root) {
+    limits found = {.memory = left_to_map(root)};
+    see_controller(root, "memory", &found, see_memory);
+    return found.memory;
+}
+
+double leat__limits_cores(const char *root) {
+    limits found = {0};
+    see_controller(root, "cpu", &found, see_cores);
+    return found.cores;
 }

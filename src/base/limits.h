@@ -5,14 +5,14 @@
 
 #include "base/macros.h"
 
-typedef struct leat__limits {
-    uint64_t memory; /* bytes that may still be taken; UINT64_MAX if nothing sets a limit       */
-    double cores;    /* processor time in cores, of the tightest quota; 0 if there is no quota */
-} leat__limits;
+/* Both look at every level of the cgroup tree from the process's own up to the root, version 1 and 2. `root` stands in front
+ * of /proc and of the mount points; "" is the running system. They read a dozen small files, which takes longer than all else
+ * when a small pipeline is opened: ask once. */
 
-/* Looks at every level of the cgroup tree from the process's own up to the root, version 1 and 2. A level leaves its limit
- * less what is used there. Pages of files that were not used lately do not count as used: the kernel gives them back. The
- * level that leaves least counts. `root` stands in front of /proc and of the mount points; "" is the running system. */
-leat__limits leat__limits_read(const char *root);
+/* Bytes that may still be taken; UINT64_MAX if nothing sets a limit. A level leaves its limit less what is used there. Pages of
+ * files that were not used lately do not count as used: the kernel gives them back. The level that leaves least counts. */
+uint64_t leat__limits_memory(const char *root);
+/* Processor time in cores, of the tightest quota; 0 if there is no quota. */
+double leat__limits_cores(const char *root);
 
 #endif

@@ -296,6 +296,7 @@ static int find_rank(leat__planner *planner, leat_error *err) {
     plan->world = found.world;
     plan->local = found.local;
     if (planner->open.n_threads <= 0) planner->open.n_threads = leat__cpu_share(found.local);
+    plan->n_threads = planner->open.n_threads;
     return 0;
 }
 

@@ -32,12 +32,6 @@ int leat__pipeline_fail_forked(leat_error *err) {
                       "this pipeline was opened before fork(): open it in the process that uses it");
 }
 
-static int count_workers(const leat_config *config, int local) {
-    if (config->synchronous) return 1;
-    return LEAT_CLAMP(config->n_threads > 0 ? config->n_threads : leat__cpu_share(local), 1,
-                      LEAT_WORKERS_MAX);
-}
-
 static void free_pipeline(leat_pipeline *pipeline) {
     for (int i = 0; i < LEAT_MAX(pipeline->n_workers, 0) && pipeline->worker; i++)
         leat__tools_free(&pipeline->worker[i].tools);
@@ -86,7 +80,7 @@ static int open_parts(leat_pipeline *pipeline, const leat_spec *spec, leat_error
     LEAT_TRY(leat__plan_build(&pipeline->plan, spec, config, err));
     say(pipeline, LEAT_LOG_INFO, pipeline->plan.source->title);
     say(pipeline, LEAT_LOG_WARNING, pipeline->plan.source->warning);
-    pipeline->n_workers = count_workers(config, pipeline->plan.local);
+    pipeline->n_workers = config->synchronous ? 1 : LEAT_MIN(pipeline->plan.n_threads, LEAT_WORKERS_MAX);
     const uint64_t epochs = config->n_epochs < 0 ? LEAT_ENDLESS : (uint64_t)LEAT_MAX(config->n_epochs, 1);
     if (epochs == LEAT_ENDLESS || pipeline->plan.repeats < 0 ||
         __builtin_mul_overflow(epochs, (uint64_t)pipeline->plan.repeats, &pipeline->n_epochs))
@@ -231,6 +225,8 @@ static int take_due(leat_pipeline *pipeline, leat__slot *slot, leat_batch *batch
     if (pipeline->stream) leat__mark_copy(pipeline->handed_mark, slot->mark);
     if (slot->n > 0) {
         hand_over(pipeline, slot, batch);
+        if (pipeline->due <= (uint64_t)pipeline->ring->n_used) /* more may be made ahead now: is_far_ahead */
+            pthread_cond_broadcast(&pipeline->ring->work);
         return 1;
     }
     slot->state = LEAT_SLOT_FREE; /* every sample of it was skipped */

@@ -57,8 +57,17 @@ uint64_t leat__sched_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket
     return batch.left;
 }
 
+/* A program that wants one batch and goes does not wait for, or pay for, many: batches are made ahead of those that were handed
+ * over by as many as keep the workers busy, and two more for each one that the program has taken. A text that says prefetch
+ * means that many. */
+static bool is_far_ahead(const leat_pipeline *pipeline) {
+    const leat__plan *plan = &pipeline->plan;
+    const uint64_t busy = 1 + (uint64_t)pipeline->n_workers * (uint64_t)plan->grain / (uint64_t)plan->batch;
+    return plan->prefetch == 0 && pipeline->opened - pipeline->due > busy + 2 * pipeline->due;
+}
+
 static int begin_slot(leat_pipeline *pipeline) {
-    leat__slot *slot = leat__ring_free_slot(pipeline->ring);
+    leat__slot *slot = is_far_ahead(pipeline) ? NULL : leat__ring_free_slot(pipeline->ring);
     if (!slot) return 0;
     slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = 0;
     slot->n_global = slot->n_taken = 0;

@@ -210,6 +210,7 @@ typedef struct leat__plan {
     bool pad_remainder; /* a last batch that is not full is filled up with repeated samples  */
     int rank, world;    /* this process has the rank-th part of every batch of batch * world */
     int local;          /* processes that share this machine                                 */
+    int n_threads;      /* that were asked for, or this process's share of the cores         */
     int64_t max_bad;    /* 0 = any number                                                    */
     int prefetch;       /* 0 = automatic                                         */
     int read_ahead;     /* threads that read ahead; -1 = when storage is slow, 0 = never */

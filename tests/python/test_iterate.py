@@ -4,6 +4,7 @@ import gc
 import random
 import subprocess
 import threading
+import time
 
 import leat
 import numpy
@@ -270,3 +271,28 @@ def test_an_error_of_a_sample_is_raised_once(pictures, tmp_path):
     kept = ds.options(on_error="skip")
     assert sum(len(images) for images, _ in kept) == 8
     assert kept.bad_samples()[0][2] == "decode"
+
+
+def test_few_batches_are_made_ahead_of_the_first():
+    """A program that takes one batch does not pay for a full ring; one that goes on gets it."""
+    seen: list[int] = []
+
+    def note(sample):
+        seen.append(1)
+        return {"x": sample["x"]}
+
+    ds = leat.from_arrays({"x": numpy.arange(4000)}).map(note).batch(4)
+    iterator = iter(ds)
+    next(iterator)
+    settled = -1
+    while settled != len(seen):
+        settled = len(seen)
+        time.sleep(0.1)
+    few = settled
+    for _ in range(20):
+        next(iterator)
+    while settled != len(seen):
+        settled = len(seen)
+        time.sleep(0.1)
+    assert few <= 40 and settled > 21 * 4 + 40, (few, settled)
+    iterator.close()
