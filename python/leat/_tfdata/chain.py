@@ -46,6 +46,15 @@ class Columns:
         found = self.arrays[name]
         return found() if callable(found) else found
 
+    def sliced(self, begin: int | None, end: int | None, step: int = 1) -> Columns:
+        """Some of the rows, as a slice of Python has them."""
+        part = slice(begin, end, step)
+
+        def cut(array: Any) -> Any:
+            return (lambda: array()[part]) if callable(array) else array[part]
+        return replace(self, arrays={name: cut(array) for name, array in self.arrays.items()},
+                       rows=len(range(self.rows)[part]))
+
     def build(self, wanted: set[str]) -> Dataset:
         """A leat.Dataset of the wanted fields."""
         numpy: Any = optional("numpy")

@@ -141,10 +141,10 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
                         built = built.configure(slots=max(chain.cardinality, 1))
                     built._plan()
                     self._built = built
-                except (Error, Refused) as error:
+                except (Error, Refused, tf.errors.OpError) as error:
                     self._failed = True
                     self._made.clear()
-                    tell(str(error))
+                    tell(str(error).splitlines()[0])
             return self._built
 
     def __iter__(self) -> Any:

@@ -23,6 +23,8 @@ def translated(error: Error) -> Exception:
     kind = CLASSES.get(error.code, tf.errors.UnknownError)
     if error.code == "FORMAT" and error.stage == "read":  # a record that is cut off
         kind = tf.errors.DataLossError
+    elif error.code in ("NOT_FOUND", "UNSUPPORTED") and error.stage not in ("", "read"):  # a feature, a kind of picture
+        kind = tf.errors.InvalidArgumentError
     made: Exception = kind(None, None, str(error))
     made.__cause__ = error
     return made

@@ -206,7 +206,7 @@ def take(chain: Chain, count: Any, name: Any = None) -> Chain:
     known = n if chain.cardinality == INFINITE else UNKNOWN if chain.cardinality < 0 else min(n, chain.cardinality)
     if chain.limit is not None or (chain.batched and any(each.name == "repeat" for each in behind_batch(chain))):
         return chain.with_(limit=min(n, chain.limit or n), cardinality=known)
-    return chain.then("take", n).with_(cardinality=known)
+    return (_rows(chain, None, n) or chain.then("take", n)).with_(cardinality=known)
 
 
 def skip(chain: Chain, count: Any, name: Any = None) -> Chain:
@@ -216,8 +216,18 @@ def skip(chain: Chain, count: Any, name: Any = None) -> Chain:
     _unlimited(chain, "skip")
     if chain.batched and any(each.name == "repeat" for each in behind_batch(chain)):
         raise Refused("skip() behind repeat() behind batch()")
-    return chain if n == 0 else chain.then("skip", n).with_(cardinality=max(chain.cardinality - n, 0) if
-                                                            chain.cardinality >= 0 else chain.cardinality)
+    known = max(chain.cardinality - n, 0) if chain.cardinality >= 0 else chain.cardinality
+    return chain if n == 0 else (_rows(chain, n, None) or chain.then("skip", n)).with_(cardinality=known)
+
+
+def _rows(chain: Chain, begin: int | None, end: int | None, step: int = 1) -> Chain | None:
+    """The chain of some rows, if its elements are the rows of arrays: what is left out is never looked at by functions that
+    TensorFlow computes for all rows, such as the head of a table."""
+    source = chain.source
+    if chain.operations or not isinstance(source, Columns) or source.keep:
+        return None
+    part = source.sliced(begin, end, step)
+    return chain.with_(source=part) if part.rows else None
 
 
 def shard(chain: Chain, num_shards: Any, index: Any, name: Any = None) -> Chain:
@@ -227,7 +237,7 @@ def shard(chain: Chain, num_shards: Any, index: Any, name: Any = None) -> Chain:
     if chain.batched:
         raise Refused("shard() behind batch()")
     known = chain.cardinality if chain.cardinality < 0 else chain.cardinality // n + (i < chain.cardinality % n)
-    return chain if n == 1 else chain.then("shard", i, n).with_(cardinality=known)
+    return chain if n == 1 else (_rows(chain, i, None, n) or chain.then("shard", i, n)).with_(cardinality=known)
 
 
 def enumerate(chain: Chain, start: Any = 0, name: Any = None) -> Chain:
