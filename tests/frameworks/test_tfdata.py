@@ -267,7 +267,9 @@ def test_order_of_verbs():
     same(lambda kind: kind.range(10).enumerate(start=5).batch(4))
     same(lambda kind: kind.range(10).take(0), lowered=False)
     same(lambda kind: kind.range(10).batch(2).batch(3), lowered=False)
-    same(lambda kind: kind.range(10).batch(2).shuffle(9, seed=1), lowered=False, order=False)
+    same(lambda kind: kind.range(10).batch(2).shuffle(9, seed=1), order=False)
+    same(lambda kind: kind.range(10).batch(3).cache().shuffle(9).repeat(2), order=False)
+    same(lambda kind: kind.range(10).batch(3).repeat(2).shuffle(9, seed=1), lowered=False, order=False)
     same(lambda kind: kind.range(10).batch(2).enumerate(), lowered=False)
     same(lambda kind: kind.range(10).shard(3, 2).skip(1))
     same(lambda kind: kind.range(10).window(3, drop_remainder=True).flat_map(lambda w: w.batch(3)), lowered=False)
@@ -291,7 +293,9 @@ def test_zip_and_concatenate(files):
     same(lambda kind: kind.range(3).concatenate(kind.range(5)).batch(3))
     same(lambda kind: kind.from_tensor_slices((X, Y)).concatenate(kind.from_tensor_slices((X[::-1], Y))))
     same(lambda kind: KINDS[kind](files[0]).concatenate(KINDS[kind](files[1]).skip(1)))
-    same(lambda kind: kind.range(3).concatenate(kind.range(3, output_type=tf.int64).take(2)), lowered=False)
+    same(lambda kind: kind.range(3).concatenate(kind.range(3).take(2)))
+    same(lambda kind: kind.range(3).concatenate(kind.range(3).repeat(2)), lowered=False)
+    same(lambda kind: kind.from_tensor_slices((X, Y)).shard(3, 1).skip(2).take(4).batch(3))
     with pytest.raises(TypeError):
         Dataset.range(3).concatenate(Dataset.from_tensor_slices([1.5]))
 

@@ -53,6 +53,6 @@ def test_what_needs_tensorflow_says_so():
     with pytest.raises(AttributeError, match="pip install tensorflow"):
         tf.data.Dataset.range(3).window(2)
     with pytest.raises(leat.Error, match="pip install tensorflow"):
-        tf.data.Dataset.range(4).batch(2).shuffle(4)
+        tf.data.Dataset.range(4).batch(2).shard(2, 0)
     with pytest.raises(AttributeError, match="pip install tensorflow"):
         tf.image.resize

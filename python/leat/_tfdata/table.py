@@ -28,7 +28,7 @@ _VERBS = {
     "batch": (ENGINE, "a second batch is TensorFlow's"),
     "padded_batch": (ENGINE, "up to the longest of the batch along the first axis"),
     "unbatch": (ENGINE, "right behind batch"),
-    "shuffle": (ENGINE, "of all samples; behind repeat, windows of the buffer's size; behind batch it is TensorFlow's"),
+    "shuffle": (ENGINE, "of all samples; behind repeat, windows of the buffer's size; behind batch, of all batches, and a shorter last one stays the last"),
     "repeat": (ENGINE, ""),
     "take": (ENGINE, ""),
     "skip": (ENGINE, ""),

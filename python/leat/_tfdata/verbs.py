@@ -167,8 +167,8 @@ def shuffle(chain: Chain, buffer_size: Any, seed: Any = None, reshuffle_each_ite
             name: Any = None, *, seeder: Callable[[Any], int]) -> Chain:
     size = whole(buffer_size, "buffer_size", 1)
     again = True if reshuffle_each_iteration is None else flag(reshuffle_each_iteration, "reshuffle_each_iteration")
-    if chain.batched:
-        raise Refused("shuffle() behind batch()")
+    if chain.batched and any(each.name == "repeat" for each in behind_batch(chain)):
+        raise Refused("shuffle() behind repeat() behind batch()")
     _unlimited(chain, "shuffle")
     if seed is not None:
         whole(seed, "seed", -(1 << 62))
@@ -177,7 +177,7 @@ def shuffle(chain: Chain, buffer_size: Any, seed: Any = None, reshuffle_each_ite
         given["reshuffle"] = False
     if size == 1:
         return chain
-    if _has(chain, "repeat"):  # elements of one round stay together, as with a buffer of that size
+    if not chain.batched and _has(chain, "repeat"):  # elements of one round stay together, as with a buffer of that size
         return chain.then("shuffle", window=size, **given)
     return chain.then("shuffle", size, **given)
 
