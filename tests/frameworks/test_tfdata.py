@@ -489,7 +489,9 @@ def test_an_iterator_that_is_dropped_reads_no_further():
     list(ours.take(2))  # threads of TensorFlow's that stay
     before = threads()
     iterator = iter(ours)
-    next(iterator)
+    first = next(iterator)
+    assert threads() == before  # one batch is made without threads
+    assert [float(tf.reduce_sum(next(iterator))) for _ in range(3)] == [0.0] * 3 and first.shape == (8, 64, 64, 3)
     assert threads() > before
     del iterator
     gc.collect()

@@ -157,6 +157,12 @@ class Chain:
         """Whether pictures leave with channels first. Operations and specs then see them in different orders."""
         return any(each.name == "options" and each.kwargs.get("layout") == "nchw" for each in self.operations)
 
+    @property
+    def heavy(self) -> bool:
+        """Whether a sample is so much work that several threads should share it from the first batch on."""
+        return any("decode" in each.name and each.name != "decode_raw" for each in self.operations) or (
+            isinstance(self.source, Columns) and bool(self.source.files))
+
     def with_(self, **changes: Any) -> Chain:
         return replace(self, **changes)
 

@@ -106,7 +106,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         options.autotune.enabled = False  # see _tf.py
-        return made.with_options(options.merge(self._options_attr))
+        return made.prefetch(1).with_options(options.merge(self._options_attr))  # one: the engine itself works ahead
 
     @property
     def _variant_tensor(self) -> Any:

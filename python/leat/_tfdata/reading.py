@@ -2,7 +2,7 @@
 """One iteration over a chain's data set, and its elements as NumPy arrays. Nothing here needs TensorFlow."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy  # type: ignore[import-not-found, unused-ignore]
@@ -10,7 +10,7 @@ import numpy  # type: ignore[import-not-found, unused-ignore]
 from .._arrays import to_array
 from .._dataset import Dataset
 from .._errors import ShapeError
-from .._run import Batch, Iterator
+from .._run import Batch, Cursor, Feed, Iterator
 from .chain import Chain
 
 
@@ -68,34 +68,84 @@ def maker(structure: Any, places: dict[str, int], convert: Callable[[Any, Any], 
     return lambda tensors: {key: part(tensors) for key, part in named.items()}
 
 
+# How many elements are made by the thread that asks for them, before threads are started for an iteration. Programs take a
+# single batch often: `next(iter(ds))`, `ds.take(1)`. Starting threads takes some ms.
+PEEK_BATCHES, PEEK_SAMPLES = 2, 16
+
+
 class Reader:
     """One iteration over a chain's data set. What is left of it is not read any more when the reader is gone."""
 
     def __init__(self, chain: Chain, built: Dataset, convert: Callable[[Any, Any], Any] | None = None) -> None:
-        self._batches: Iterator[Batch] | None = built.batches()
+        self._built = built
+        self._batches: Iterator[Batch] | None = None
+        self._peek = self._peeked(chain)
+        if self._peek is None:
+            self._batches = built.batches()
         self._convert = convert or (array_of_batch if chain.batched else array_of_sample)
         self._structure = chain.structure
         self._make: Callable[[list[Any]], Any] | None = None
         self._left = chain.limit if chain.limit is not None else -1
-        self.count = 0
 
     def __iter__(self) -> Reader:
         return self
 
     def __next__(self) -> Any:
-        batches = self._batches
-        if batches is None or self._left == 0:
+        if self._left == 0:
             self.close()
+        if self._peek is not None:
+            batch = next(self._peek, None)
+            if batch is None:
+                self._peek = None
+                if self._batches is None:
+                    raise StopIteration
+                batch = next(self._batches)
+        elif self._batches is not None:
+            batch = next(self._batches)
+        else:
             raise StopIteration
-        batch = next(batches)
         self._left -= 1
-        self.count += 1
         if self._make is None:
             self._make = maker(self._structure, {name: i for i, name in enumerate(batch.keys())}, self._convert)
         return self._make(batch._tensors)
 
+    def _peeked(self, chain: Chain) -> Generator[Batch, None, None] | None:
+        """The first elements without threads, where they are little work and the place behind them can be computed."""
+        built, runs = self._built, self._built._runs
+        runs.check()
+        if chain.heavy or built._after or (runs.idle is not None and not runs.idle.pipeline.closed):
+            return None
+        feed = built._quiet()
+        length, _, turns = feed.pipeline.size()
+        begin = runs.following()
+        if length <= 0 or begin.step > 0:
+            return None
+        # As when an iteration begins: the next one is another epoch.
+        runs.seek(Cursor((begin.epoch // turns + 1) * turns if turns > 0 else begin.epoch + 1))
+        layout = built._layout_of([name for name, *_ in feed.fields])
+        return self._first(feed, begin, PEEK_BATCHES if chain.batched else PEEK_SAMPLES, layout, length,
+                           begin.epoch // turns * turns + turns if turns > 0 else -1)
+
+    def _first(self, feed: Feed, begin: Cursor, n: int, layout: Any, length: int, stop: int) -> Generator[Batch, None, None]:
+        size, at = feed.batch_size, begin
+        for _ in range(n):
+            if at.epoch == stop:
+                return
+            with self._built._runs.lock:
+                feed.move(at)
+                feed.at = None
+                raw = feed.pipeline.next()
+                step = at.step + 1
+                at = Cursor(at.epoch, step * size, step) if step < length else Cursor(at.epoch + 1)
+                feed.at = at
+            if raw is None:
+                return
+            yield Batch(raw, layout)
+        if at.epoch != stop:
+            self._batches = Iterator(self._built, raw=True, begin=at)
+
     def close(self) -> None:
-        batches, self._batches = self._batches, None
+        batches, self._batches, self._peek = self._batches, None, None
         if batches is not None and batches._feed is not None:
             batches.close()
 
