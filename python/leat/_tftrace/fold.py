@@ -121,6 +121,7 @@ class Fold:
             needed |= fields_of(self.trace, ref, self.columns, self.batched, memo) or set()
         places = [(place, name) for place, name in self.columns.items() if name in needed]
 
+        @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator, unused-ignore]
         def compute(*values: Any) -> tuple[Any, ...]:
             given = {place: value for (place, _), value in zip(places, values, strict=True)}
             made: dict[tuple[int, int], Any] = {}

@@ -90,6 +90,8 @@ def _wrapper(name: str, real: Callable[..., Any]) -> Any:
 
 
 def _check_wrapper(name: str, real: Callable[..., Any]) -> Any:
+    import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
     @functools.wraps(real)
     def checked(*args: Any, **kwargs: Any) -> Any:
         marks: Marks | None = getattr(_active, "marks", None)
@@ -97,7 +99,7 @@ def _check_wrapper(name: str, real: Callable[..., Any]) -> Any:
             marks.checks.append(name)
         return real(*args, **kwargs)
 
-    return checked
+    return tf.autograph.experimental.do_not_convert(checked)
 
 
 @functools.cache
