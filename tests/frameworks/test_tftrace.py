@@ -8,8 +8,7 @@ import numpy
 import pytest
 import tensorflow as tf
 from leat._tfdata.chain import Built, Chain, Columns, Refused
-from leat._tftrace import lower_filter, lower_map, table
-from leat._tftrace.expressions import available
+from leat._tftrace import lower_filter, lower_map
 from leat._tftrace.table import ENGINE, ONCE, OTHERS, ROWS
 
 keras.utils.set_random_seed(4)
@@ -142,6 +141,7 @@ EXAMPLES = {
     "tf.image.decode_png": ("P", lambda p: tf.image.decode_png(tf.io.read_file(p), channels=3), 0),
     "tf.image.decode_image": ("P", lambda p: tf.image.decode_image(tf.io.read_file(p), 3, expand_animations=False), 0),
     "tf.io.decode_gif": ("P", lambda p: tf.io.decode_gif(tf.io.read_file(p))[0], OTHERS),
+    "tf.io.decode_and_crop_jpeg": ("J", lambda p: tf.io.decode_and_crop_jpeg(tf.io.read_file(p), [3, 5, 20, 24], 3), 0),
     "tf.io.decode_raw": ("R", lambda r: tf.reshape(tf.io.decode_raw(parsed("image")(r), tf.uint8), [12, 16, 3]), 0),
     "tf.io.parse_single_example": ("R", lambda r: {key: tf.io.parse_single_example(r, PARSED)[key]
                                                    for key in ("label", "box", "weight", "image")}, 0),
@@ -274,13 +274,9 @@ def given(kind, paths, records, tmp_path):
             Image.fromarray(PIXELS[i]).save(tmp_path / f"{i}.bmp")
             names.append(str(tmp_path / f"{i}.bmp").encode())
         paths = numpy.array(names, object)
-    array = {"P": paths, "B": paths, "X": PIXELS, "G": GRAY, "Y": LABELS, "F": PIXELS.astype("float32")}[kind[0]]
+    array = {"P": paths, "J": paths[:3], "B": paths, "X": PIXELS, "G": GRAY, "Y": LABELS, "F": PIXELS.astype("float32")}[kind[0]]
     chain, real = chain_of({"x": array}, "x"), real_of({"x": array}, "x")
     return (chain, real) if len(kind) == 1 else (chain.then("batch", 4).with_(batched=True, batch_size=4), real.batch(4))
-
-
-needs_eval = pytest.mark.skipif(not available(), reason="the engine has no eval")
-EVALUATED = set(table._ARITHMETIC) | {"tf.image.grayscale_to_rgb"}
 
 
 def test_every_row_of_the_table_has_an_example():
@@ -292,8 +288,6 @@ def test_every_row_of_the_table_has_an_example():
 @pytest.mark.parametrize("name", [name for name, (_, _, bound) in EXAMPLES.items() if bound not in (DRAWN, OTHERS)])
 def test_the_engine_has_tensorflows_values(name, paths, records, tmp_path):
     kind, function, bound = EXAMPLES[name]
-    if name in EVALUATED and not available():
-        pytest.skip("the engine has no eval")
     chain, real = given(kind, paths, records, tmp_path)
     lowered = lower_map(chain, function)
     compare(lowered, real.map(function), bound)
@@ -376,7 +370,6 @@ def test_a_drawn_condition_is_random_apply():
         lower_map(chain, twice)
 
 
-@needs_eval
 def test_results_that_need_expressions():
     """Conditions of the sample, two results of one picture, and one result of two."""
     def bright(x):
@@ -392,7 +385,6 @@ def test_results_that_need_expressions():
     assert len(numpy.unique(x, axis=0)) == 2 and len(numpy.unique(y, axis=0)) == 1
 
 
-@needs_eval
 def test_a_noisy_and_a_clean_picture(paths):
     def noisy(path):
         clean = tf.image.random_flip_left_right(tf.image.resize(read(path), [8, 8]) / 255)
@@ -421,6 +413,28 @@ def test_equal_seeds_draw_equally():
     lowered = lower_map(chain_of(arrays, ("x", "y")), lambda x, y: (first(x), first(y)))
     ((x, y),) = list(lowered.then("batch", 54).build())
     assert not (x[..., :1] == y).all()
+
+
+def window(path):
+    data = tf.io.read_file(path)
+    begin, size, _ = tf.image.sample_distorted_bounding_box(tf.io.extract_jpeg_shape(data), tf.zeros((1, 0, 4)), area_range=(0.3, 1),
+                                                            use_image_if_no_bounding_boxes=True)
+    y, x, _ = tf.unstack(begin)
+    height, width, _ = tf.unstack(size)
+    return tf.image.resize(tf.io.decode_and_crop_jpeg(data, tf.stack([y, x, height, width]), channels=3), [8, 8])
+
+
+def brighter(x):
+    return tf.cond(tf.random.uniform(()) < 0.4, lambda: tf.minimum(f32(x), 0.5), lambda: f32(x))
+
+
+def test_other_ways_to_draw(paths):
+    chain, real = many(paths)
+    distributed_alike(lower_map(chain, window), real.map(window))
+    chain, real = many(PIXELS)
+    distributed_alike(lower_map(chain, brighter), real.map(brighter))
+    turn = lambda x: tf.image.rot90(x[:, :12], tf.random.uniform([], 0, 4, tf.int32))  # noqa: E731
+    distributed_alike(lower_map(chain, turn), real.map(turn))
 
 
 def test_layers_in_a_sequential():
@@ -479,6 +493,13 @@ def test_sizes_that_records_say_are_those_of_the_first(paths, records):
     compare(lower_map(chain, shaped), real.map(shaped))
     with pytest.raises(Refused, match="sizes are in their records"):
         lower_map(chain, lambda r: tf.image.resize(shaped(r)[0], [8, 8]))
+
+
+def test_a_row_that_tensorflow_fails_for():
+    chain = chain_of({"p": numpy.array([b"age", b"31", b"7"], object)}, "p").then("skip", 1)
+    lowered = lower_map(chain, lambda p: tf.strings.to_number(p))
+    with pytest.raises(Refused, match="fails for a row"):
+        lowered.build()
 
 
 def test_channels_as_stored(paths):

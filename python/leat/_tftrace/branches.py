@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._tfdata.chain import Refused
 from .emit import text
-from .expressions import available, chosen
+from .expressions import chosen, combined
 from .graph import Ref
 from .lower import Lowering, node
 from .values import Chance, Constant, Flow, Step, Value
@@ -28,13 +28,26 @@ def _outputs(low: Lowering, ref: Ref) -> list[Value]:
         return [low.value(Ref(taken, tensor)) for tensor in taken.graph.outputs]
     pairs = [(low.value(Ref(then, one)), low.value(Ref(other, two)))
              for one, two in zip(then.graph.outputs, other.graph.outputs, strict=True)]
-    if isinstance(condition, Flow) and available():
+    if isinstance(condition, Flow):
         return [one if one == two else chosen(low, Ref(ref.frame, tensor), condition, one, two)
                 for tensor, (one, two) in zip(ref.op.outputs, pairs, strict=True)]
     if not isinstance(condition, Chance):
         raise Refused("a condition that differs from sample to sample")
     low.drawn(condition, ref)
-    return applied(condition, pairs)
+    try:
+        return applied(condition, pairs)
+    except Refused:
+        if len([one for one, two in pairs if one != two]) != 1:  # one draw for one expression
+            raise
+        return [one if one == two else selected(low, Ref(ref.frame, tensor), condition, one, two)
+                for tensor, (one, two) in zip(ref.op.outputs, pairs, strict=True)]
+
+
+def selected(low: Lowering, ref: Ref, condition: Chance, one: Value, two: Value) -> Value:
+    """One of two results, by an expression: both are computed."""
+    seed = "" if condition.seed is None else f", seed={condition.seed}"
+    drawn = f"(uniform(0, 1{seed}) < {condition.p!r})"
+    return combined(low, ref, lambda a, b: f"select({drawn}, {a}, {b})", [one, two], [ref.tensor.dtype.name] * 2, drawn=True)
 
 
 def applied(condition: Chance, pairs: list[tuple[Value, Value]]) -> list[Value]:
@@ -50,6 +63,8 @@ def applied(condition: Chance, pairs: list[tuple[Value, Value]]) -> list[Value]:
             changed.append((before, after))
     if not changed:
         return [one for one, _ in pairs]
+    if any(step.name == "eval" for before, after in changed for step in after.steps[len(before.steps):]):
+        raise Refused("a drawn condition with arithmetic")  # it is no operation on pictures: see `selected`
     words = [text(after.steps[len(before.steps):], after) for before, after in changed]
     fields = tuple(before.field for before, _ in changed)
     if len(set(fields)) != len(fields):
@@ -87,5 +102,9 @@ def select(low: Lowering, ref: Ref) -> Value:
     if not isinstance(condition, Chance):
         raise Refused("tf.where with a condition that differs from sample to sample")
     low.drawn(condition, ref)
-    (result,) = applied(condition, [(low.input(ref, 1), low.input(ref, 2))])
+    one, two = low.input(ref, 1), low.input(ref, 2)
+    try:
+        (result,) = applied(condition, [(one, two)])
+    except Refused:
+        return selected(low, ref, condition, one, two)
     return result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._bind import bind, split_text, split_words
 from .._ops import OPS
 from .._tfdata.chain import Built, Chain, Columns, Refused, leaves
-from .expressions import available, copied
+from .expressions import copied
 from .expressions import spelled as eval_words
 from .values import Constant, Flow, Step, Value
 
@@ -120,11 +120,9 @@ class Emission:
         if value.field in arrays and value.field not in touched(self.chain) and not drawn:
             self.lowering.arrays[name] = arrays[value.field]  # a column may be given twice for nothing
             self.flows[name] = replace(value, field=name)
-        elif available():
+        else:
             self.flows[name] = self._copied(value, name)
             self.lowering.made.add(name)
-        else:
-            raise Refused("two different results of one field")
         self.copies[name] = value.field
         return name
 

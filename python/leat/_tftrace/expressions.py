@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._arrays import optional
-from .._ops import OPS
 from .._tfdata.chain import Refused
 from .graph import Ref
 from .values import Constant, Draw, Flow, Noise, Step, Value, leat_dtype
@@ -31,10 +30,6 @@ UNARY = {"Abs": "abs({0})", "Sign": "sign({0})", "Floor": "floor({0})", "Ceil": 
 REDUCED = {"Mean": "mean", "Sum": "sum", "Max": "reduce_max", "Min": "reduce_min", "Any": "any", "All": "all"}
 FLIPS = {"random_flip_up_down": 0, "random_flip_left_right": 1}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-
-
-def available() -> bool:
-    return "eval" in OPS
 
 
 def _literal(value: Any, dtype: str) -> str:
@@ -92,7 +87,8 @@ def _name(field: str) -> str:
     return field if field.replace("_", "a").isalnum() and field.isascii() else f'"{field}"'
 
 
-def combined(low: Lowering, ref: Ref, template: Callable[..., str], values: list[Value], dtypes: list[str]) -> Flow:
+def combined(low: Lowering, ref: Ref, template: Callable[..., str], values: list[Value], dtypes: list[str],
+             drawn: bool = False) -> Flow:
     """A flow whose value is an expression of these values."""
     flows = [value for value in values if isinstance(value, Flow)]
     if not flows:
@@ -104,7 +100,7 @@ def combined(low: Lowering, ref: Ref, template: Callable[..., str], values: list
     large = any(isinstance(value, Constant) and value.value.size > LARGEST for value in values)
     if large and not any(flow.shape == shape for flow in flows):
         raise Refused("arithmetic with a large array of constants")
-    draws = any(isinstance(value, (Draw, Noise)) or (isinstance(value, Flow) and value.steps and value.steps[-1].random)
+    draws = drawn or any(isinstance(value, (Draw, Noise)) or (isinstance(value, Flow) and value.steps and value.steps[-1].random)
                 for value in values)
     if len(fields) == 1:
         begin = _begin(flows)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._arrays import optional
+from .._tfdata.chain import Refused
 from .graph import Ref, Trace
 
 # Nodes that are called stateful but give the same answer every time.
@@ -133,8 +134,12 @@ class Fold:
         else:
             parts = rows.map(compute, num_parallel_calls=tf.data.AUTOTUNE).batch(4096)
         found: list[list[Any]] = [[] for _ in refs]
-        for part in parts.as_numpy_iterator():
-            for values, each in zip(found, part, strict=True):
-                values.append(each)
+        try:
+            for part in parts.as_numpy_iterator():
+                for values, each in zip(found, part, strict=True):
+                    values.append(each)
+        except tf.errors.OpError as error:
+            # The row may be one that a verb leaves out, or never reaches.
+            raise Refused(f"TensorFlow fails for a row: {error.message.splitlines()[0]:.100}") from error
         return {ref.key: numpy.concatenate(values) if values else numpy.zeros((0,), ref.tensor.dtype.as_numpy_dtype)
                 for values, ref in zip(found, refs, strict=True)}

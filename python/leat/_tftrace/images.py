@@ -10,7 +10,8 @@ from .._tfdata.chain import Refused
 from .graph import Ref
 from .lower import Lowering, cast, marked, node
 from .marks import Mark
-from .values import Draw, Flow, Value
+from .nodes import jpeg_arguments
+from .values import Draw, Flow, Step, Value
 
 METHODS = {"bilinear": "bilinear", "nearest": "nearest", "bicubic": "bicubic", "area": "area", "lanczos3": "lanczos3",
            "lanczos5": "lanczos5", "gaussian": "gaussian", "mitchellcubic": "mitchellcubic"}
@@ -89,15 +90,56 @@ def distorted(low: Lowering, ref: Ref) -> Value:
     box = begin.op
     if low.batched or box.type != "SampleDistortedBoundingBoxV2" or size.op is not box or not flow.steps:
         raise Refused("tf.slice")
-    shape, boxes = low.trace.follow(begin.input(0)), low.known(low.input(begin, 1), "bounding boxes")
+    shape = low.trace.follow(begin.input(0))
     if shape.op.type != "Shape" or low.value(shape.input(0)) != flow:
         raise Refused("a part that is drawn for another picture")
+    return _distorted(low, flow, begin)
+
+
+def _distorted(low: Lowering, flow: Flow, begin: Ref) -> Flow:
+    boxes = low.known(low.input(begin, 1), "bounding boxes")
     if boxes.size and (boxes.size != 4 or boxes.reshape(-1).tolist() != [0, 0, 1, 1]):
         raise Refused("tf.image.sample_distorted_bounding_box with boxes of objects")
     covered = float(low.known(low.input(begin, 2), "min_object_covered"))
     return flow.then("distorted", shape=(None, None, _channels(flow)), random=True, covered=covered,
                      area=tuple(begin.attr("area_range")), ratio=tuple(begin.attr("aspect_ratio_range")),
                      attempts=begin.attr("max_attempts"))
+
+
+@node("DecodeAndCropJpeg")
+def decode_and_crop_jpeg(low: Lowering, ref: Ref) -> Value:
+    what = "tf.io.decode_and_crop_jpeg"
+    flow = low.flow(low.input(ref, 0), what)
+    channels = ref.attr("channels")
+    if flow.shape != () or flow.dtype != "string" or flow.steps:
+        raise Refused(f"{what} of bytes that the function has changed")
+    jpeg_arguments(low, ref, what)
+    whole = flow.then("decode", channels=channels, dtype="uint8", shape=(None, None, channels or None))
+    window = low.trace.follow(ref.input(1))
+    drawn = _window(low, window)
+    if drawn is not None:
+        shape = low.trace.follow(drawn.input(0))
+        if shape.op.type != "ExtractJpegShape" or low.value(shape.input(0)) != flow:
+            raise Refused("a part that is drawn for another picture")
+        return _distorted(low, whole, drawn)
+    y, x, height, width = low.known(low.value(window), "the window of tf.io.decode_and_crop_jpeg").tolist()
+    return whole.then("crop_to_bounding_box", y, x, height, width, shape=(height, width, channels or None))
+
+
+def _window(low: Lowering, window: Ref) -> Ref | None:
+    """The node that has drawn the four numbers of a window, None if they are not drawn."""
+    if window.op.type != "Pack" or len(window.op.inputs) != 4:
+        return None
+    found = set()
+    for i, (output, place) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+        number = low.trace.follow(window.input(i))
+        if number.op.type != "Unpack" or number.tensor.value_index != place:
+            return None
+        box = low.trace.follow(number.input(0))
+        if box.op.type != "SampleDistortedBoundingBoxV2" or box.tensor.value_index != output:
+            return None
+        found.add(id(box.op))
+    return box if len(found) == 1 else None
 
 
 @marked("tf.image.resize_with_pad")
@@ -174,9 +216,23 @@ def random_flip(low: Lowering, ref: Ref, mark: Mark) -> Value:
 @marked("tf.image.rot90")
 def rot90(low: Lowering, ref: Ref, mark: Mark) -> Value:
     flow = _image(low, ref, mark)
+    given = low.argument(ref, mark, "k")
+    if isinstance(given, Draw):
+        return _random_turns(low, ref, flow, given)
     k = int(low.plain(ref, mark, "k"))
     turned = flow.shape and k % 2 and (flow.shape[1], flow.shape[0], flow.shape[2])
     return flow.then("rot90", k, shape=turned or flow.shape)
+
+
+def _random_turns(low: Lowering, ref: Ref, flow: Flow, draw: Draw) -> Flow:
+    """A drawn number of quarter turns, of square pictures."""
+    if not draw.whole or flow.shape is None or flow.shape[0] is None or flow.shape[0] != flow.shape[1]:
+        raise Refused("tf.image.rot90 by a drawn number, of pictures that are not square")
+    low.drawn(draw, ref)
+    texts = [f"rot90 k={k % 4} field={flow.field}" for k in range(int(draw.low), int(draw.high))]
+    kwargs = {} if draw.seed is None else {"seed": draw.seed}
+    joint = Step("joint", (("random_choice", (texts,), kwargs), (flow.field,)), {}, True, draw.seed)
+    return replace(flow, steps=(*flow.steps, joint))
 
 
 @marked("tf.image.transpose")

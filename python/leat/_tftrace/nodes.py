@@ -330,9 +330,9 @@ def compare(low: Lowering, ref: Ref) -> Value:
     if isinstance(left, Constant):
         left, right = right, left
         kind = {"Less": "Greater", "Greater": "Less", "LessEqual": "GreaterEqual", "GreaterEqual": "LessEqual"}.get(kind, kind)
-    if not isinstance(left, Draw) or not isinstance(right, Constant):
+    if not isinstance(left, Draw) or not isinstance(right, Constant) or right.value.size != 1:
         raise Refused("a condition that differs from sample to sample")
-    return Chance(_probability(kind, left, float(right.value)), left.seed, left.node)
+    return Chance(_probability(kind, left, float(right.value.reshape(()))), left.seed, left.node)
 
 
 def _probability(kind: str, draw: Draw, number: float) -> float:

@@ -77,9 +77,8 @@ def _feature(low: Lowering, name: str, kind: str, text: str, shape: tuple[int | 
 
 @node("SparseToDense")
 def sparse_to_dense(low: Lowering, ref: Ref) -> Value:
-    values = low.input(ref, 2)
-    default = low.known(low.input(ref, 3), "the default of tf.sparse.to_dense")
-    if not isinstance(values, Parsed) or low.batched or default not in (0, b""):
+    values = low.input(ref, 2)  # of one example; it has no gaps that the default would fill
+    if not isinstance(values, Parsed) or low.batched:
         raise Refused("tf.sparse.to_dense")
     whole = low.trace.follow(ref.input(2)).op
     if any(low.trace.follow(ref.input(i)).op is not whole for i in (0, 1)):

@@ -17,7 +17,7 @@ _IMAGE = {f"tf.image.{name}": ENGINE for name in IMAGE} | {
     "tf.image.draw_bounding_boxes": OTHERS, "tf.image.rgb_to_hsv": OTHERS}
 _IO = {"tf.io.read_file": ENGINE, "tf.io.decode_jpeg": ENGINE, "tf.io.decode_png": ENGINE, "tf.io.decode_image": ENGINE,
        "tf.io.decode_bmp": ENGINE, "tf.image.decode_jpeg": ENGINE, "tf.image.decode_png": ENGINE,
-       "tf.image.decode_image": ENGINE, "tf.io.decode_gif": OTHERS, "tf.io.decode_raw": ENGINE,
+       "tf.image.decode_image": ENGINE, "tf.io.decode_gif": OTHERS, "tf.io.decode_and_crop_jpeg": ENGINE, "tf.io.decode_raw": ENGINE,
        "tf.io.parse_single_example": ENGINE, "tf.io.parse_example": ENGINE, "tf.sparse.to_dense": ENGINE}
 _ARRAYS = {"tf.cast": ENGINE, "tf.reshape": ENGINE, "tf.expand_dims": ENGINE, "tf.squeeze": ENGINE, "tf.one_hot": ENGINE,
            "tf.reverse": ENGINE, "tf.transpose": ENGINE, "tf.pad": ENGINE, "tf.divide": ENGINE, "tf.multiply": ENGINE,
