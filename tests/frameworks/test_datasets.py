@@ -137,3 +137,29 @@ def test_against_tensorflow_datasets(folder, name):
             assert got.element_spec == wanted.element_spec and len(got) == len(wanted)
             assert type(info).__module__.startswith("tensorflow_datasets") and info.splits[split].num_examples == len(got)
             same(samples(got), samples(wanted))
+
+
+def test_what_tensorflow_datasets_does(folder, tmp_path):
+    """It prepares what is not there, and reads what leat does not."""
+    tfds = pytest.importorskip("tensorflow_datasets")
+
+    class MadeUp(tfds.core.GeneratorBasedBuilder):
+        VERSION = tfds.core.Version("1.0.0")
+
+        def _info(self):
+            features = tfds.features.FeaturesDict({"image": tfds.features.Image(shape=(None, None, 3)), "label": numpy.int64})
+            return tfds.core.DatasetInfo(builder=self, features=features, supervised_keys=("image", "label"))
+
+        def _split_generators(self, dl_manager):
+            return {"train": self._generate_examples()}
+
+        def _generate_examples(self):
+            for number in range(5):
+                yield number, {"image": numpy.full((4, 4 + number, 3), number, "uint8"), "label": number}
+
+    got = leat.datasets.load("made_up", split="train", data_dir=tmp_path, as_supervised=True)
+    assert got._chain is not None
+    same(samples(got), samples(tfds.load("made_up", split="train", data_dir=tmp_path, as_supervised=True)))
+    with pytest.warns(leat.LeatWarning, match="read by tensorflow_datasets itself: load.. with decoders"):
+        raw = leat.datasets.load("made_up", split="train", data_dir=tmp_path, decoders={"image": tfds.decode.SkipDecoding()})
+    assert samples(raw)[0]["image"].startswith(b"\x89PNG")

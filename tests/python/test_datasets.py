@@ -122,8 +122,18 @@ def test_damaged_directories(tmp_path):
     with pytest.raises(leat.NotFoundError, match="00001-of-00002 is missing"):
         leat.datasets.load("digits", split="train", data_dir=tmp_path)
     assert leat.datasets.load("digits", split="train[:4]", data_dir=tmp_path).samples == 4
+    features = (place / "features.json").read_text()
+    (place / "features.json").unlink()
+    with pytest.raises(leat.UnsupportedError, match="features.json is missing: an old version"):
+        leat.datasets.load("digits", split="train", data_dir=tmp_path)
+    with pytest.raises(leat.UnsupportedError, match="gs://x is remote"):
+        leat.datasets.load("digits", split="train", data_dir="gs://x")
     for file in ("features.json", "dataset_info.json"):
-        for text in ("{", "[]", '{"featuresDict": 3, "splits": 4}'):
+        (place / "features.json").write_text(features)
+        for text in ("{", "[]", '{"featuresDict": 3, "splits": 4}', '{"name": "x", "splits": [{"name": "train", "shardLengths": ["-1"]}]}',
+                     '{"a":' * 100000):
+            if file == "features.json" and "shardLengths" in text:
+                continue  # which has no features
             (place / file).write_text(text)
             with pytest.raises(leat.Error, match=file.split(".")[0]):
                 leat.datasets.load("digits", split="train", data_dir=tmp_path)

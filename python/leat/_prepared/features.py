@@ -141,7 +141,9 @@ def read_features(folder: str) -> FeaturesDict:
     try:
         with open(path, encoding="utf-8") as file:
             found = _read(json.load(file), folder)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except FileNotFoundError:
+        raise UnsupportedError(f"{path} is missing: an old version of TFDS has prepared this data set") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"{path} is not the features.json of TFDS: {error}") from None
     if not isinstance(found, FeaturesDict):
         raise UnsupportedError(f"{path} describes no dict of features")

@@ -10,7 +10,7 @@ from typing import Any
 from .._errors import ArgumentError
 from .arrays import Arrays, Folders
 from .raw import CIFAR10, FASHION, read_cifar, read_mnist, read_npz
-from .records import Prepared
+from .shards import Prepared
 
 _NAME = re.compile(r"(\w+)(?:/([\w.-]+))?(?::([\w.*]+))?")
 DIGITS = [str(digit) for digit in range(10)]

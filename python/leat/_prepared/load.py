@@ -33,6 +33,8 @@ def load(name: str, *, split: Any = None, data_dir: str | os.PathLike[str] | Non
     more = {key: value for key, value in more.items() if value}
     if more:
         return _theirs(name, {**given, **more}, f"load() with {', '.join(more)}")
+    if folder is not None and "://" in folder:
+        return _theirs(name, given, f"{folder} is remote")
     try:
         store = find(name, folder)
         if store is None:
@@ -61,9 +63,12 @@ def _prepare(name: str, folder: str | None, download: bool) -> Any:
     builder = library.builder(name, data_dir=folder)
     if download:
         builder.download_and_prepare()
-    from .records import Prepared
+    from .shards import Prepared
 
-    return Prepared(os.fspath(builder.data_dir))
+    place = os.fspath(builder.data_dir)
+    if not os.path.isfile(os.path.join(place, "dataset_info.json")):
+        raise UnsupportedError(f"{place} is remote, or not prepared")
+    return Prepared(place)
 
 
 def _made(store: Any, split: Any, as_supervised: bool, shuffle_files: bool, batch_size: int | None) -> Any:

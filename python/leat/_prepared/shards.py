@@ -54,12 +54,14 @@ class Prepared:
             splits = Splits()
             for split in about["splits"]:
                 lengths = [int(length) for length in split.get("shardLengths", [])]
+                if any(length < 0 for length in lengths):
+                    raise ValueError("a shard with fewer than 0 samples")
                 splits[split["name"]] = SplitInfo(split["name"], sum(lengths), lengths, int(split.get("numBytes", 0)))
             self.turns = 1 if about.get("disableShuffling") else TURNS
             self.format = about.get("fileFormat") or "tfrecord"
             keys = _keys(about.get("supervisedKeys"))
             name = about["name"]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError(f"{path} is not the dataset_info.json of TFDS: {error!r}") from None
         if self.format != "tfrecord":
             raise UnsupportedError(f"{folder} has files of the format {self.format}")
@@ -137,7 +139,7 @@ class Prepared:
 
     def tensors(self, tf: Any, parts: list[Part], keys: Any, shuffle_files: bool) -> Any:
         """With TensorFlow: a tf.data.Dataset, whose samples the engine makes where it can."""
-        from .tensors import over_records
+        from .shard_tensors import over_records
 
         files, features = self._files(parts), self._wanted(keys)
         shuffled = shuffle_files and len(files) > 1
