@@ -14,7 +14,7 @@ from leat.keras.layers import Dense as KerasDense
 from leat.tf.keras.layers import Dense
 from leat.tf.keras.utils import to_categorical
 
-tf.data, tf.image.resize, tf.keras.preprocessing.image.load_img, dir(tf), dir(tf.keras)
+tf.data.Dataset, tf.data.TFRecordDataset, tf.image.resize, tf.keras.preprocessing.image.load_img, dir(tf), dir(tf.keras)
 # TensorFlow refuses this once its runtime runs.
 tf.config.threading.set_intra_op_parallelism_threads(2)
 tf.config.set_visible_devices([], "GPU")

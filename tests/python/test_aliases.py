@@ -115,6 +115,7 @@ import tensorflow as tf, package.early
 from tensorflow.data import Dataset
 from tensorflow import keras, constant
 kept = Dataset
+number = -1  # as AUTOTUNE, and not of the library
 """ + BEGIN + """
 import warnings
 with warnings.catch_warnings(record=True) as caught:

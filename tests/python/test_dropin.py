@@ -31,7 +31,7 @@ __all__ = ["compat", "constant", "data", "image", "keras", "__version__"]
 """,
     "tensorflow/_api/__init__.py": "",
     "tensorflow/_api/v2/__init__.py": "",
-    "tensorflow/_api/v2/data.py": "from tensorflow.python.dataset import Dataset, Options",
+    "tensorflow/_api/v2/data.py": "from tensorflow.python.dataset import Dataset, Options\nAUTOTUNE = -1",
     "tensorflow/_api/v2/image.py": "from tensorflow.python.tools import resize",
     "tensorflow/_api/v2/compat/__init__.py": "from tensorflow._api.v2.compat import v1",
     "tensorflow/_api/v2/compat/v1.py": "",
@@ -47,12 +47,12 @@ __all__ = ["compat", "constant", "data", "image", "keras", "__version__"]
     "keras/_tf_keras/keras/preprocessing/__init__.py": "from keras._tf_keras.keras.preprocessing import image",
     "keras/_tf_keras/keras/preprocessing/image.py": "from keras._tf_keras.generator import ImageDataGenerator\nload_img = 1",
     "keras/_tf_keras/generator.py": "class ImageDataGenerator: pass",
-    "ours.py": "class Dataset: pass\nclass ImageDataGenerator: pass",
+    "ours.py": "AUTOTUNE = -1\nclass Dataset: pass\nclass ImageDataGenerator: pass",
 }
 BEGIN = """
 import sys
 from leat._dropin import names
-names.OWN = {"leat.tf.data": {"Dataset": "ours:Dataset"}, "leat.keras": {"Resume": "leat._resume:Resume"},
+names.OWN = {"leat.tf.data": {"Dataset": "ours:Dataset", "AUTOTUNE": "ours:AUTOTUNE"}, "leat.keras": {"Resume": "leat._resume:Resume"},
              "leat.tf.keras.preprocessing.image": {"ImageDataGenerator": "ours:ImageDataGenerator"}}
 """
 

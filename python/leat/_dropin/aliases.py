@@ -105,7 +105,8 @@ def _second_name(module: ModuleType) -> str | None:
 
 
 def _counterparts() -> dict[int, tuple[str, str]]:
-    """Objects of libraries that are imported already for which leat has an own one: by id, the module and the name."""
+    """Classes and functions of libraries that are imported already for which leat has an own one: by id, the module and the
+    name. Of constants, such as AUTOTUNE, the value says nothing about where it comes from."""
     found = {}
     for module, names in OWN.items():
         if LIBRARIES[".".join(module.split(".")[:2])][0] not in sys.modules:
@@ -114,7 +115,7 @@ def _counterparts() -> dict[int, tuple[str, str]]:
             library = real(module)
         except ImportError:
             continue
-        found.update({id(getattr(library, name)): (module, name) for name in names if hasattr(library, name)})
+        found.update({id(getattr(library, name)): (module, name) for name in names if callable(getattr(library, name, None))})
     return found
 
 
@@ -145,6 +146,8 @@ def begin(*folders: str, how: str = "leat.auto") -> None:
     _known.clear()
     builtins.__import__ = _import_for
     importlib.import_module = _import_module_for
+    if not any(library in sys.modules for library in ROOTS):
+        return
     changed = {name for module in list(sys.modules.values()) if is_script(getattr(module, "__dict__", None))
                for name in rebind(vars(module))}
     if changed:
