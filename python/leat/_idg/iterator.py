@@ -123,7 +123,7 @@ class EngineIterator(Iterator):
         self._epoch: int | None = None  # of the engine: whose order index_array is
         self._order: tuple[int | None, Any] = None, None
         self._orders: Dataset[Any] | None = None
-        self._recipe: Any = None
+        self._recipe: dict[str, Any] | None = None  # settings of the generator when its dataset was made
         self._lowered: Lowered | None = None
         self._reading: Reading[Any] | None = None  # of next()
         self._step = 0
@@ -157,11 +157,14 @@ class EngineIterator(Iterator):
             self._drawn_seed = int(np.random.randint(1 << 31)) if self.seed is None else int(self.seed) & 0x7FFFFFFF
         return self._drawn_seed
 
-    def _state(self) -> Any:
-        """What the engine's operations depend on; users change it between batches."""
-        given = self.image_data_generator
-        return tuple((name, value if isinstance(value, (int, float, str, bool, type(None))) else id(value))
-                     for name, value in vars(given).items()) if given is not None else ()
+    def _is_current(self) -> bool:
+        """Whether the dataset is that of the generator's settings, which users change between batches."""
+        if self._recipe is None:
+            return False
+        try:
+            return bool(self.image_data_generator is None or vars(self.image_data_generator) == self._recipe)
+        except ValueError:  # arrays that are not the same object
+            return False
 
     def _generator(self) -> Any:
         from .generator import ImageDataGenerator
@@ -210,8 +213,7 @@ class EngineIterator(Iterator):
 
     def _engine(self) -> Lowered | None:
         """The dataset as the generator is now; None if pictures are made one by one."""
-        state = self._state()
-        if state != self._recipe:
+        if not self._is_current():
             self._close()
             try:
                 self._lowered = self._build()
@@ -221,7 +223,7 @@ class EngineIterator(Iterator):
                 self._lowered = None
                 if self.n and self.batch_size > 0:
                     tell((type(self), str(reason)), f"{reason}: pictures are made one by one in Python, as Keras does")
-            self._recipe = state
+            self._recipe = {} if self.image_data_generator is None else dict(vars(self.image_data_generator))
         return self._lowered
 
     def _close(self) -> None:
