@@ -87,6 +87,20 @@ def test_flow_from_directory(folder, more, capfd):
     equal_batches(*flows("flow_from_directory", folder, **{"target_size": (24, 24), **more}), 5)
 
 
+def test_the_order_of_files(folder):
+    """index_array, classes and filepaths belong to the pictures that come."""
+    flow = ours.ImageDataGenerator().flow_from_directory(folder, (24, 24), class_mode="sparse", batch_size=8)
+    plain = ours.ImageDataGenerator().flow_from_directory(folder, (24, 24), class_mode=None, batch_size=100, shuffle=False)
+    wanted = next(plain)
+    for i in range(2 * len(flow)):
+        images, labels = next(flow)
+        begin = i % len(flow) * 8
+        numbers = flow.index_array[begin:begin + 8]
+        numpy.testing.assert_array_equal(labels, flow.classes[numbers])
+        numpy.testing.assert_array_equal(images, wanted[numbers])
+    assert sorted(flow.index_array) == list(range(flow.n))
+
+
 def test_channels_first_folder(folder):
     mine, other = flows("flow_from_directory", folder, (20, 30), settings={"data_format": "channels_first"}, shuffle=False)
     same(mine, other)

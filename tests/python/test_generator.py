@@ -68,6 +68,29 @@ def test_pictures_and_masks_go_in_step():
         numpy.testing.assert_allclose(one[i][0] / 255, two[i][0], atol=1e-6)
 
 
+def test_files_and_arrays_go_in_step(tmp_path):
+    """The order and the moves of a flow from files are those of a flow from an array with the same seed."""
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "a").mkdir()
+    for i, pixels in enumerate(X):
+        image.fromarray(pixels).save(tmp_path / f"a/{i:02}.png")
+    files = generator().flow_from_directory(str(tmp_path), (12, 14), class_mode=None, batch_size=6, seed=9)
+    arrays = generator().flow(X, batch_size=6, seed=9)
+    for i in range(6):
+        numpy.testing.assert_array_equal(next(files), next(arrays))
+        assert files.index_array.tolist() == arrays.index_array.tolist()
+    numpy.testing.assert_array_equal(files[3], arrays[3])
+
+
+def test_a_loop_over_numbers_reads_ahead():
+    """From some batches on a loop reads a pipeline; each batch has its samples, and draws that no other has."""
+    flow = generator().flow(X, Y, batch_size=1, seed=1)
+    first, second = ([flow[i] for i in range(23)] for _ in range(2))
+    assert flow._indexed[1] is not None
+    assert [int(labels[0]) for _, labels in first] == flow.index_array.tolist() == [int(labels[0]) for _, labels in second]
+    assert all(numpy.abs(one - two).max() > 1 for (one, _), (two, _) in zip(first, second))
+
+
 def test_access_by_number_draws_anew():
     flow = generator().flow(X, Y, batch_size=5, seed=1)
     first = [flow[0] for _ in range(3)]

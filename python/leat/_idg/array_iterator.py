@@ -85,8 +85,8 @@ class NumpyArrayIterator(EngineIterator):
         if pictures.dtype.name not in READ_AS_THEY_ARE:
             pictures = pictures.astype("float32")
         numbers = np.arange(self.n) if rows is None else np.asarray(rows, "int64")
-        return from_arrays({"image": pictures, "index": numbers},
-                           layout="nchw" if self.data_format == "channels_first" else "nhwc")
+        layout = "nchw" if self.data_format == "channels_first" else "nhwc"
+        return self._shuffled(from_arrays({"image": pictures, "index": numbers}, layout=layout), rows)
 
     def _picture(self, number: int) -> Any:
         return self._pictures[number].astype(self.dtype)

@@ -123,7 +123,7 @@ class FileIterator(EngineIterator):
             self._by_pillow = self._needs_pillow()
         paths = self.filepaths if rows is None else [self.filepaths[i] for i in rows]
         numbers = np.arange(self.n) if rows is None else np.asarray(rows, "int64")
-        files = from_files(paths, {"index": numbers}, decode=False)
+        files = self._shuffled(from_files(paths, {"index": numbers}, decode=False), rows)
         height, width, channels = self._picture_shape()
         if self._by_pillow:
             settings = self.color_mode, (height, width), self.interpolation, self.keep_aspect_ratio

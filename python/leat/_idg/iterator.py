@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 else:  # with Keras 3, iterators are its PyDatasets, as Keras's own are
     Base = getattr(getattr(sys.modules.get("keras"), "utils", None), "PyDataset", object)
 
+SINGLE = 4  # batches of a loop over it[i] that are made one by one
+
 
 class Iterator(Base):  # type: ignore[misc, unused-ignore]
     """Base of iterators over pictures: n samples in batches, in order or shuffled, without end.
@@ -139,8 +141,12 @@ class EngineIterator(Iterator):
         raise NotImplementedError
 
     def _source(self, rows: Any) -> Dataset[Any]:
-        """Pictures and their numbers, of all samples or of these rows, without any operation that draws."""
+        """Pictures and their numbers, of all samples in the iterator's order or of these rows, without draws otherwise."""
         raise NotImplementedError
+
+    def _shuffled(self, source: Dataset[Any], rows: Any) -> Dataset[Any]:
+        """For _source, right behind where samples come from: an order depends on the place of shuffle in the text."""
+        return source.shuffle(seed=self._engine_seed()) if self.shuffle and rows is None else source
 
     def _picture(self, number: int) -> Any:
         """One picture as an array in the iterator's format, for what must be done in Python."""
@@ -186,15 +192,13 @@ class EngineIterator(Iterator):
         """All samples, epoch after epoch. draws: another stream of draws over the same order."""
         self._refuse_python()
         seed = self._engine_seed()
-        source = self._source(None)
-        if self.shuffle:
-            source = source.shuffle(seed=seed)
-        lowered = self._lower(source, self.batch_size)
+        lowered = self._lower(self._source(None), self.batch_size)
         dataset = lowered.dataset.options(seed=seed if draws is None else (seed + 0x9E3779B1 * (draws + 1)) & 0x7FFFFFFF)
-        try:
-            dataset.element_spec  # opens it: what the engine refuses comes now
-        except (ArgumentError, DTypeError, LimitError, ShapeError, TextError, UnsupportedError) as error:
-            raise Unlowered(str(error)) from None
+        if draws is None:
+            try:
+                dataset.element_spec  # opens it: what the engine refuses comes now
+            except (ArgumentError, DTypeError, LimitError, ShapeError, TextError, UnsupportedError) as error:
+                raise Unlowered(str(error)) from None
         return lowered._replace(dataset=dataset)
 
     def _refuse_python(self) -> None:
@@ -332,7 +336,8 @@ class EngineIterator(Iterator):
                 self._set_index_array()
             self.total_batches_seen += 1
             following, reading, after = self._indexed
-            if idx == following and self._given_order is None:
+            long = idx >= SINGLE and len(self) - idx >= SINGLE  # worth a pipeline that works ahead
+            if idx == following and self._given_order is None and (reading is not None or long):
                 if reading is None:
                     self._draws += 1
                     made = self._build(self._draws)
@@ -340,7 +345,7 @@ class EngineIterator(Iterator):
                 self._indexed = idx + 1, reading, after
                 batch = self._done(self._pull(reading, idx), after)
             else:
-                self._indexed = 1 if idx == 0 else -1, None, []
+                self._indexed = idx + 1 if idx in (0, following) else -1, None, []
                 return self._get_batches_of_transformed_samples(
                     self.index_array[self.batch_size * idx:self.batch_size * (idx + 1)])
         return self._assemble(*batch)
