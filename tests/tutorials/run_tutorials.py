@@ -56,33 +56,44 @@ def plain(value: Any) -> Any:
 
 
 class Watch:
-    """Which data sets a program read from the engine, and which from TensorFlow, each counted once."""
+    """Which data sets a program read from the engine, and which from TensorFlow, each counted once.
+
+    Graphs and Keras read the engine through a data set of TensorFlow that does nothing but hand over batches: `fed`."""
 
     def __init__(self) -> None:
         self.engine: dict[int, Any] = {}  # data sets are kept, so that no other gets the same id
         self.theirs: dict[int, Any] = {}
+        self.fed: dict[int, Any] = {}
 
     def install(self) -> None:
         from leat import _run
+        from leat._tfdata.dataset import Dataset
         from tensorflow.python.data.ops import iterator_ops
 
-        def wrap(owner: Any, note: Any) -> None:
-            begin = owner.__init__
+        begin, begin_theirs, generated = _run.Iterator.__init__, iterator_ops.OwnedIterator.__init__, Dataset._generated
 
-            def noted(iterator: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
-                note(dataset)
-                begin(iterator, dataset, *args, **kwargs)
-            owner.__init__ = noted
+        def noted(iterator: Any, dataset: Any, *args: Any, **kwargs: Any) -> None:
+            self.engine[id(dataset)] = dataset
+            begin(iterator, dataset, *args, **kwargs)
 
-        wrap(_run.Iterator, lambda dataset: self.engine.setdefault(id(dataset), dataset))
-        wrap(iterator_ops.OwnedIterator, lambda dataset: None if inside("_tftrace") else
-             self.theirs.setdefault(id(dataset), dataset))
+        def noted_theirs(iterator: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
+            if dataset is not None and id(dataset) not in self.fed and not inside("_tftrace"):
+                self.theirs[id(dataset)] = dataset
+            begin_theirs(iterator, dataset, *args, **kwargs)
+
+        def noted_fed(dataset: Any) -> Any:
+            made = generated(dataset)
+            self.fed[id(made)] = made
+            return made
+
+        _run.Iterator.__init__, iterator_ops.OwnedIterator.__init__ = noted, noted_theirs
+        Dataset._generated = noted_fed
 
     def words(self) -> str:
         """Numbers of data sets, such as `engine 2, TensorFlow 1`. The watch begins anew."""
         found = [f"{name} {len(seen)}" for name, seen in (("engine", self.engine), ("TensorFlow", self.theirs)) if seen]
-        self.engine.clear()
-        self.theirs.clear()
+        for seen in (self.engine, self.theirs, self.fed):
+            seen.clear()
         return ", ".join(found) or "none 0"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 CLOSE = 2e-5  # a few roundings of f32 in the last place; decoded pixels and bilinear sizes are equal
+CLOSE_F16 = 1e-3  # the same of f16
 
 
 def differences(theirs: dict[str, Any] | None, ours: dict[str, Any] | None) -> list[str]:
@@ -67,6 +68,8 @@ def arrays(theirs: np.ndarray, ours: np.ndarray, bound: float) -> str:
     if theirs.dtype.kind not in "fiu" or not theirs.size:
         return "" if np.array_equal(theirs, ours) else f"{short(theirs)} under TensorFlow, {short(ours)} under leat"
     apart = np.abs(theirs.astype(float) - ours.astype(float))
+    if bound and theirs.dtype == np.float16:
+        bound = CLOSE_F16
     allowed = bound * max(1.0, float(np.abs(theirs).max()))
     if not np.isfinite(apart).all() and not np.array_equal(theirs, ours, equal_nan=True):
         return "values that are no numbers"
