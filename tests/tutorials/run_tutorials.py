@@ -5,7 +5,7 @@
 
 A program is run as a script: fresh globals, `__name__ == "__main__"`, FOLDER as its working directory. Seeds, the state of
 Keras and its policy are set back in between. With --leat, `import leat.auto` comes first and that is all: the programs are
-the same. FILE is a pickle of plain values, {program: {"results", "error", "seconds", "where", "notices"}}.
+the same. Without it, tensorflow_datasets is that of stand_in/. FILE is a pickle of plain values, {program: {"results", "error", "seconds", "where", "notices"}}.
 --write writes where.txt anew, which tells for each program where its data sets are read.
 """
 import argparse
@@ -142,6 +142,8 @@ def main() -> None:
     if options.leat:
         import leat.auto  # noqa: F401
         watch.install()
+    else:
+        sys.path.append(str(HERE / "stand_in"))
     out = options.out.resolve()
     os.chdir(options.data)
     everything: dict[str, Any] = {}

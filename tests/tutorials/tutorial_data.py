@@ -16,9 +16,11 @@ SCALE multiplies the number of samples: 1 for the tests, more for times. The sam
     raw/train-N.tfrecord            shards of 32x32x3 bytes: image_raw, height, width, depth, label
     raw.tfrecord.gz                 one of them, gzip
     boxes.tfrecord                  image, and lists whose lengths differ
+    tensorflow_datasets/            little_flowers as tfds prepares it: id, image, label; train in two shards, test in one
     cifar.npz, mnist.npz            x_train, y_train, x_test, y_test
     titanic.csv, poems/*.txt        a table and lines of text
 """
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,35 @@ def make_records(folder: Path, rng: np.random.Generator, scale: int) -> None:
         boxes.append({"image": file.read_bytes(), "boxes": np.hstack([corner, corner + 0.4]).astype(np.float32),
                       "classes": np.arange(1 + i % 3) + i % 2, "difficult": np.arange(i % 2)})
     write(folder / "boxes.tfrecord", boxes)
+    make_prepared(folder / "tensorflow_datasets/little_flowers/1.0.0", files, order, write)
+
+
+def make_prepared(folder: Path, files: list[Path], order: np.ndarray, write: Any) -> None:
+    """What tfds prepares: shards, and two files in JSON that describe them."""
+    lengths = {"train": [len(files) // 2, len(files) // 4], "test": [len(files) // 4]}
+    chosen = iter(order)
+    for split, counts in lengths.items():
+        for i, n in enumerate(counts):
+            part = [files[next(chosen)] for _ in range(n)]
+            write(folder / f"little_flowers-{split}.tfrecord-{i:05}-of-{len(counts):05}",
+                  [{"image": file.read_bytes(), "label": FLOWERS.index(file.parent.name),
+                    "id": f"{file.parent.name}-{file.stem}".encode()} for file in part])
+
+    def feature(kind: str, **fields: Any) -> dict[str, Any]:
+        return {"pythonClassName": f"tensorflow_datasets.core.features.{kind}", **fields}
+
+    sizes = {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8", "encodingFormat": "jpeg"}
+    (folder / "features.json").write_text(json.dumps(feature("features_dict.FeaturesDict", featuresDict={"features": {
+        "id": feature("text_feature.Text", text={}),
+        "image": feature("image_feature.Image", image=sizes),
+        "label": feature("class_label_feature.ClassLabel", classLabel={"numClasses": str(len(FLOWERS))})}})))
+    (folder / "label.labels.txt").write_text("\n".join(FLOWERS) + "\n")
+    (folder / "dataset_info.json").write_text(json.dumps({
+        "name": "little_flowers", "version": "1.0.0", "fileFormat": "tfrecord",
+        "supervisedKeys": {"tuple": {"items": [{"featureKey": "image"}, {"featureKey": "label"}]}},
+        "splits": [{"name": split, "shardLengths": [str(n) for n in counts], "numBytes": "1",
+                    "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"}
+                   for split, counts in lengths.items()]}))
 
 
 def make_tables(folder: Path, rng: np.random.Generator, scale: int) -> None:
