@@ -79,8 +79,8 @@ static leat__step *last_pass(const leat__planner *planner, int at, bool *in_memo
         else if (parted || kind == LEAT_STEP_RESHAPE || kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP ||
                  kind == LEAT_STEP_EVAL || kind == LEAT_STEP_COPY)
             last = NULL;
-        *in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || kind == LEAT_STEP_EVAL || kind == LEAT_STEP_COPY ||
-                     plan->step[i].choice || (parted && kind == LEAT_STEP_PASS);
+        *in_memory = kind == LEAT_STEP_PICTURE || kind == LEAT_STEP_MAP || kind == LEAT_STEP_EVAL ||
+                     kind == LEAT_STEP_COPY || plan->step[i].choice || (parted && kind == LEAT_STEP_PASS);
     }
     return last;
 }
