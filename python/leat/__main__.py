@@ -21,8 +21,9 @@ usage: python -m leat SCRIPT [ARGUMENT...]
        python -m leat -m MODULE [ARGUMENT...]
        python -m leat VERB [ARGUMENT...]
 
-Runs a script for TensorFlow or Keras as Python does. Its imports of tensorflow, keras and tensorflow_datasets, and those
-of modules under its directory, give leat.tf, leat.keras and leat.datasets. Installed packages get the libraries themselves.
+Runs a script for TensorFlow or Keras as Python does. Its imports of tensorflow, keras and tensorflow_datasets, and
+those of modules under its directory, give leat.tf, leat.keras and leat.datasets. Installed packages get the libraries
+themselves.
 
     python -m leat train.py --epochs 10
     python -m leat -m project.train --epochs 10
@@ -35,7 +36,7 @@ Any other word is a verb of the command `leat`:
 
 
 def _run_script(path: str, arguments: list[str]) -> None:
-    """As `python PATH` does: a module __main__ that stays until the end, with the folder of the script in front of sys.path."""
+    """As `python PATH` does: a module __main__ that stays until the end, and its folder in front of sys.path."""
     with io.open_code(path) as file:
         code = compile(file.read(), os.path.abspath(path), "exec", dont_inherit=True)
     main: Any = ModuleType("__main__")
@@ -64,8 +65,8 @@ def _run_command(arguments: list[str]) -> None:
     beside = os.path.join(sysconfig.get_path("scripts"), "leat")
     command = beside if os.access(beside, os.X_OK) else shutil.which("leat")
     if command is None:
-        sys.exit(f"python -m leat: '{arguments[0]}' is no file here, and the command leat, which could have a verb of that "
-                 "name, is not in PATH; python -m leat --help")
+        sys.exit(f"python -m leat: '{arguments[0]}' is no file here, and the command leat, which could have a verb of "
+                 "that name, is not in PATH; python -m leat --help")
     os.execv(command, ["leat", *arguments])
 
 

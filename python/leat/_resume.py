@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resume, a callback of Keras 3 that goes on in the middle of an epoch: leat.keras.Resume. `model.fit(ds)` needs no import.
+"""Resume, a callback of Keras 3 that goes on in the middle of an epoch: leat.keras.Resume. fit itself needs no import.
 
     ds = leat.from_directory("photos/train").shuffle(seed=7).random_resized_crop(224).cast("f32").batch(64)
     model.fit(ds, epochs=10, callbacks=[leat.keras.Resume("run.resume", every=500)])

@@ -5,8 +5,9 @@
     import tensorflow as tf                                         # leat.tf
     from tensorflow.keras.preprocessing.image import ImageDataGenerator
 
-It holds for the script, or the notebook, and for all modules under its directory; not for installed packages. `%load_ext leat`
-does the same in a notebook, and `python -m leat script.py` without a change of the script. docs/dropin.md tells more.
+It holds for the script, or the notebook, and for all modules under its directory; not for installed packages.
+`%load_ext leat` does the same in a notebook, and `python -m leat script.py` without a change of the script.
+docs/dropin.md tells more.
 """
 import os as _os
 import sys as _sys

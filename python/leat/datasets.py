@@ -3,8 +3,8 @@
 
     train, info = leat.datasets.load("mnist", split="train", as_supervised=True, with_info=True)
 
-load reads what TFDS has prepared, Keras's cache, and raw files of CIFAR, MNIST and folders of classes. Other names are those of
-the installed tensorflow_datasets. docs/dropin.md tells more.
+load reads what TFDS has prepared, Keras's cache, and raw files of CIFAR, MNIST and folders of classes. Other names are
+those of the installed tensorflow_datasets. docs/dropin.md tells more.
 """
 from typing import TYPE_CHECKING as _CHECKING
 

@@ -4,8 +4,8 @@
     from leat.keras.layers import Dense                             # Keras's own
     model.fit(ds, epochs=10, callbacks=[leat.keras.Resume("run.resume", every=500)])
 
-Names that leat has come from leat, all others are the very same objects as in the installed Keras, on any backend. Resume
-is a callback that goes on in the middle of an epoch. docs/dropin.md lists leat's names.
+Names that leat has come from leat, all others are the very same objects as in the installed Keras, on any backend.
+Resume is a callback that goes on in the middle of an epoch. docs/dropin.md lists leat's names.
 """
 from typing import TYPE_CHECKING as _CHECKING
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leat.datasets with TensorFlow: what load gives is a tf.data.Dataset with the samples, the order and the types of tfds.load.
+"""leat.datasets with TensorFlow: load gives a tf.data.Dataset with the samples, the order and the types of tfds.load.
 
-tensorflow_datasets itself is compared where it is installed; the directories here are written by tests/python/prepared_set.py.
+tensorflow_datasets itself is compared where it is installed. tests/python/prepared_set.py writes the directories.
 """
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "python"))
-from prepared_set import DIGIT, LISTS, PHOTO, VIDEO, digits, encoded, photos, prepare  # noqa: E402
+from prepared_set import DIGIT, LISTS, PHOTO, VIDEO, digits, encoded, photos, prepare
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +59,10 @@ def test_digits(folder):
     same([tf.nest.map_structure(lambda tensor: tensor.numpy(), each) for each in ds], wanted)
     same(samples(ds._make()), wanted)  # TensorFlow's own, where it is asked for
     fed = ds.map(lambda each: (tf.cast(each["image"], tf.float32) / 255., each["label"])).cache().shuffle(50).batch(32)
-    assert fed._chain is not None and sum(len(y) for _, y in fed) == 121  # as most scripts go on: all of it in the engine
-    parts = leat.datasets.load("digits", split=["train[:30%]", "train[30%:]", "all"], data_dir=folder, as_supervised=True)
+    # As most scripts go on: all of it in the engine.
+    assert fed._chain is not None and sum(len(y) for _, y in fed) == 121
+    splits = ["train[:30%]", "train[30%:]", "all"]
+    parts = leat.datasets.load("digits", split=splits, data_dir=folder, as_supervised=True)
     assert [len(part) for part in parts] == [36, 85, 131]
     x, y = leat.datasets.load("digits", split="test", data_dir=folder, as_supervised=True, batch_size=-1)
     assert x.shape == (10, 8, 8, 1) and y.dtype == tf.int64
@@ -70,7 +71,8 @@ def test_digits(folder):
 def test_photos_and_lists(folder, monkeypatch):
     ds = leat.datasets.load("photos", split="train", data_dir=folder)
     first = samples(ds)[0]
-    assert ds.element_spec["image"] == tf.TensorSpec((None, None, 3), tf.uint8) and ds.element_spec["more"]["age"].dtype == tf.int64
+    assert ds.element_spec["image"] == tf.TensorSpec((None, None, 3), tf.uint8)
+    assert ds.element_spec["more"]["age"].dtype == tf.int64
     assert numpy.array_equal(first["image"], tf.io.decode_jpeg(photos(0)["image"]).numpy())  # TensorFlow's pixels
     assert (first["flag"].dtype, first["score"].dtype, first["image/filename"]) == ("bool", "float64", b"0.jpg")
     boxes = samples(leat.datasets.load("boxes", split="train[2:]", data_dir=folder))
@@ -90,11 +92,12 @@ import sys
 sys.modules["tensorflow_datasets"] = None
 import tensorflow as tf
 import tensorflow_datasets as tfds
-(train, test), info = tfds.load("digits", split=["train[:80%]", "test"], shuffle_files=True, as_supervised=True, with_info=True,
-                                data_dir=sys.argv[1])
+(train, test), info = tfds.load("digits", split=["train[:80%]", "test"], shuffle_files=True, as_supervised=True,
+                                with_info=True, data_dir=sys.argv[1])
 def scale(image, label):
     return tf.cast(image, tf.float32) / 255., label
-train = train.map(scale, num_parallel_calls=tf.data.AUTOTUNE).cache().shuffle(info.splits["train"].num_examples).batch(32)
+train = train.map(scale, num_parallel_calls=tf.data.AUTOTUNE).cache().shuffle(info.splits["train"].num_examples)
+train = train.batch(32)
 model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(info.features["label"].num_classes)])
 model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 history = model.fit(train, epochs=2, validation_data=test.map(scale).batch(10), verbose=0)
@@ -104,8 +107,8 @@ try:
 except AttributeError as error:
     print(error)
 """)
-    done = subprocess.run([sys.executable, "-m", "leat", "train.py", folder], capture_output=True, text=True, cwd=tmp_path,
-                          timeout=120, env=dict(os.environ))
+    done = subprocess.run([sys.executable, "-m", "leat", "train.py", folder], capture_output=True, text=True,
+                          cwd=tmp_path, timeout=120)
     assert done.stdout.splitlines()[0] == "2 True 10", done.stdout + done.stderr
     assert "pip install tensorflow-datasets" in done.stdout
 
@@ -121,7 +124,8 @@ def test_arrays_and_folders(tmp_path):
         (tmp_path / f"bugs/train/{label}/1.jpg").write_bytes(encoded(x[:1].repeat(3, 0).transpose(1, 2, 0), "JPEG"))
     ds = leat.datasets.load("bugs", split="train", data_dir=tmp_path)
     first = samples(ds)[0]
-    assert set(first) == {"image", "image/filename", "label"} and ds.element_spec["image"].shape.as_list() == [None, None, 3]
+    assert set(first) == {"image", "image/filename", "label"}
+    assert ds.element_spec["image"].shape.as_list() == [None, None, 3]
     assert numpy.array_equal(first["image"], tf.io.decode_jpeg(tf.io.read_file(first["image/filename"])).numpy())
 
 
@@ -135,7 +139,8 @@ def test_against_tensorflow_datasets(folder, name):
             wanted = builder.as_dataset(split=split, as_supervised=supervised)
             got, info = leat.datasets.load(name, split=split, data_dir=folder, as_supervised=supervised, with_info=True)
             assert got.element_spec == wanted.element_spec and len(got) == len(wanted)
-            assert type(info).__module__.startswith("tensorflow_datasets") and info.splits[split].num_examples == len(got)
+            assert type(info).__module__.startswith("tensorflow_datasets")
+            assert info.splits[split].num_examples == len(got)
             same(samples(got), samples(wanted))
 
 
@@ -147,7 +152,8 @@ def test_what_tensorflow_datasets_does(folder, tmp_path):
         VERSION = tfds.core.Version("1.0.0")
 
         def _info(self):
-            features = tfds.features.FeaturesDict({"image": tfds.features.Image(shape=(None, None, 3)), "label": numpy.int64})
+            image = tfds.features.Image(shape=(None, None, 3))
+            features = tfds.features.FeaturesDict({"image": image, "label": numpy.int64})
             return tfds.core.DatasetInfo(builder=self, features=features, supervised_keys=("image", "label"))
 
         def _split_generators(self, dl_manager):
@@ -161,5 +167,6 @@ def test_what_tensorflow_datasets_does(folder, tmp_path):
     assert got._chain is not None
     same(samples(got), samples(tfds.load("made_up", split="train", data_dir=tmp_path, as_supervised=True)))
     with pytest.warns(leat.LeatWarning, match="read by tensorflow_datasets itself: load.. with decoders"):
-        raw = leat.datasets.load("made_up", split="train", data_dir=tmp_path, decoders={"image": tfds.decode.SkipDecoding()})
+        raw = leat.datasets.load("made_up", split="train", data_dir=tmp_path,
+                                 decoders={"image": tfds.decode.SkipDecoding()})
     assert samples(raw)[0]["image"].startswith(b"\x89PNG")

@@ -24,7 +24,8 @@ import tensorflow  # noqa: E402
 
 
 def test_names_are_the_very_objects_of_the_library():
-    assert tf.constant is tensorflow.constant and tf.Tensor is tensorflow.Tensor and tf.__version__ == tensorflow.__version__
+    assert tf.constant is tensorflow.constant and tf.Tensor is tensorflow.Tensor
+    assert tf.__version__ == tensorflow.__version__
     assert tf.image is tensorflow.image and tf.data.Options is tensorflow.data.Options
     assert Dense is KerasDense is keras.layers.Dense is tensorflow.keras.layers.Dense is tf.keras.layers.Dense
     assert vgg16.VGG16 is keras.applications.VGG16 and vgg16 is tf.keras.applications.vgg16
@@ -52,7 +53,8 @@ def test_every_public_name():
                 assert getattr(module, each) is getattr(library, each), f"{name}.{each}"
     names = {}
     exec("from leat.tf import *", names)
-    assert set(tensorflow.__all__) <= set(names) and names["Variable"] is tensorflow.Variable and names["keras"] is tf.keras
+    assert set(tensorflow.__all__) <= set(names)
+    assert names["Variable"] is tensorflow.Variable and names["keras"] is tf.keras
 
 
 def test_models_pickles_and_functions_are_untouched(tmp_path):
@@ -96,8 +98,8 @@ ds = leat.from_arrays((numpy.ones((8, 4), "f4"), numpy.ones((8, 3), "f4"))).batc
 model.fit(ds, verbose=0, callbacks=[leat.keras.Resume(sys.argv[1])])
 print(leat.keras.backend.backend())
 """
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.resume")], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "KERAS_BACKEND": "jax"})
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.resume")], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "KERAS_BACKEND": "jax"})
     assert done.stdout == "jax\n", done.stderr
 
 

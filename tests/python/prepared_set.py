@@ -22,7 +22,8 @@ LISTS = {"objects": {"sequence": {"length": "-1", "feature": {"featuresDict": {"
          "words": {"sequence": {"length": "-1", "feature": {"text": {}}}}}
 VIDEO = {"video": {"video": {"shape": {}}}}
 CLASSES = {"image": "image_feature.Image", "classLabel": "class_label_feature.ClassLabel", "text": "text_feature.Text",
-           "tensor": "tensor_feature.Tensor", "featuresDict": "features_dict.FeaturesDict", "video": "video_feature.Video",
+           "tensor": "tensor_feature.Tensor", "featuresDict": "features_dict.FeaturesDict",
+           "video": "video_feature.Video",
            "sequence": "sequence_feature.Sequence", "boundingBox": "bounding_boxes.BBoxFeature"}
 KEYS = {"tuple": {"items": [{"featureKey": "image"}, {"featureKey": "label"}]}}
 
@@ -51,9 +52,11 @@ def digits(number: int) -> dict:
 def photos(number: int) -> dict:
     random = numpy.random.RandomState(number)
     pixels = random.randint(0, 255, (16 + number % 5, 24 - number % 3, 3), "uint8")
-    return {"image": encoded(pixels, "JPEG"), "image/filename": f"{number}.jpg", "label": number % 3, "flag": number % 2,
+    return {"image": encoded(pixels, "JPEG"), "image/filename": f"{number}.jpg", "label": number % 3,
+            "flag": number % 2,
             "score": float(number), "grid": numpy.arange(4) + number, "more/age": number,
-            "objects/bbox": numpy.arange(4 * (number % 3 + 1), dtype="f4"), "objects/label": numpy.arange(number % 3 + 1),
+            "objects/bbox": numpy.arange(4 * (number % 3 + 1), dtype="f4"),
+            "objects/label": numpy.arange(number % 3 + 1),
             "words": [b"a", b"bc"][:1 + number % 2]}
 
 

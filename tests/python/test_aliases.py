@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leat.auto, `python -m leat` and `%load_ext leat`, over a library that stands in for TensorFlow (see test_dropin.py)."""
+"""leat.auto, `python -m leat` and `%load_ext leat`, over a library that stands in for TensorFlow, see test_dropin."""
 import os
 import subprocess
 import sys
@@ -24,16 +24,19 @@ SHOW = """
 print(__name__, tf.__name__, tensorflow.__name__, data.__name__, keras.__name__, Dataset.__module__, Dense.__module__,
       other.__name__, module.__name__, layers.__name__, v1.__name__)
 """
-LEAT = ("leat.tf leat.tf leat.tf.data leat.tf.keras ours keras.layers leat.keras leat.tf.data keras._tf_keras.keras.layers "
+LEAT = ("leat.tf leat.tf leat.tf.data leat.tf.keras ours keras.layers leat.keras leat.tf.data "
+        "keras._tf_keras.keras.layers "
         "tensorflow._api.v2.compat.v1")
-REAL = ("tensorflow tensorflow tensorflow.data tensorflow.keras tensorflow.python.dataset keras.layers keras tensorflow.data "
+REAL = ("tensorflow tensorflow tensorflow.data tensorflow.keras tensorflow.python.dataset keras.layers keras "
+        "tensorflow.data "
         "tensorflow.keras.layers tensorflow.compat.v1")
 
 
 @pytest.fixture
 def project(tmp_path, libraries):  # noqa: F811
     """A script with modules beside it, a virtual environment inside of its directory, and an installed package."""
-    (libraries / "installed.py").write_text("import tensorflow as tf, keras, importlib\nfrom tensorflow.data import Dataset\n"
+    (libraries / "installed.py").write_text("import tensorflow as tf, keras, importlib\n"
+                                            "from tensorflow.data import Dataset\n"
                                             "print('installed', tf.__name__, keras.__name__, Dataset.__module__,"
                                             "importlib.import_module('tensorflow').__name__)\n")
     inner = tmp_path / "project/venv/lib/site-packages"
@@ -45,15 +48,18 @@ def project(tmp_path, libraries):  # noqa: F811
     (tmp_path / "project/package/__init__.py").write_text("")
     (tmp_path / "project/package/module.py").write_text("import sys\n" + IMPORTS + SHOW)
     (tmp_path / "elsewhere/far.py").write_text("import tensorflow as tf\nprint('far', tf.__name__)\n")
-    main = "import sys\nimport package.module, installed, inner, another, far\n" + IMPORTS + SHOW + "print(sys.argv[1:])\n"
+    main = "import sys\nimport package.module, installed, inner, another, far\n" + IMPORTS + SHOW
+    main += "print(sys.argv[1:])\n"
     (tmp_path / "project/plain.py").write_text(main)
     (tmp_path / "project/auto.py").write_text(BEGIN + "import leat.auto\n" + main)
-    (tmp_path / "project/package/run.py").write_text("import sys\n" + IMPORTS + SHOW + "print(sys.argv[1:], __package__)\n")
+    script = "import sys\n" + IMPORTS + SHOW + "print(sys.argv[1:], __package__)\n"
+    (tmp_path / "project/package/run.py").write_text(script)
     path = [PACKAGE, str(libraries), str(inner), str(tmp_path / "project/.env/lib"), str(tmp_path / "elsewhere")]
 
     def call(*arguments: str, cwd: str = ".", returncode: int = 0) -> str:
-        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=LIMIT, cwd=tmp_path / cwd,
-                              env={**os.environ, "PYTHONPATH": ":".join(path)}, stdin=subprocess.DEVNULL)
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=LIMIT,
+                              cwd=tmp_path / cwd, env={**os.environ, "PYTHONPATH": ":".join(path)},
+                              stdin=subprocess.DEVNULL)
         assert done.returncode == returncode, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -62,7 +68,8 @@ def project(tmp_path, libraries):  # noqa: F811
 
 def as_leat(*arguments: str) -> str:
     """What `python -m leat` does, with the own names of these tests."""
-    return BEGIN + f"import runpy, sys\nsys.argv = {['leat', *arguments]}\nrunpy.run_module('leat', run_name='__main__')"
+    words = ["leat", *arguments]
+    return BEGIN + f"import runpy, sys\nsys.argv = {words}\nrunpy.run_module('leat', run_name='__main__')"
 
 
 @pytest.mark.parametrize("how", [("project/auto.py", "a", "--b"), ("-c", as_leat("project/plain.py", "a", "--b"))],
@@ -78,7 +85,8 @@ def test_without_leat_the_same_script_is_tensorflows(project):
 
 
 def test_module_of_a_package(project):
-    assert project("-c", as_leat("-m", "package.run", "a"), cwd="project").splitlines() == [f"__main__ {LEAT}", "['a'] package"]
+    said = project("-c", as_leat("-m", "package.run", "a"), cwd="project").splitlines()
+    assert said == [f"__main__ {LEAT}", "['a'] package"]
 
 
 def test_script_runs_as_with_python(project, tmp_path):
@@ -106,7 +114,8 @@ def test_help_verbs_and_wrong_words(project, tmp_path, command):
     (tmp_path / "bin/leat").symlink_to(command)
     code = f"import os\nos.environ['PATH'] = {str(tmp_path / 'bin')!r}\n" + as_leat("--version")
     assert project("-c", code).startswith("leat ")
-    assert "is no file here" in project("-c", code.replace("/bin'", "/none'").replace("--version", "bench"), returncode=1)
+    code = code.replace("/bin'", "/none'").replace("--version", "bench")
+    assert "is no file here" in project("-c", code, returncode=1)
 
 
 def test_late_line_changes_names_that_are_there(project, tmp_path):
@@ -122,12 +131,14 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import leat.auto
 print(caught[0].message, caught[0].category.__name__, caught[0].filename.endswith("late.py"))
-print(tf.__name__, Dataset.__module__, kept.__module__, keras.__name__, constant is tf.constant, package.early.tf.__name__)
+print(tf.__name__, Dataset.__module__, kept.__module__, keras.__name__, constant is tf.constant)
+print(package.early.tf.__name__)
 """)
     (tmp_path / "project/package/early.py").write_text("import tensorflow as tf")
     said = project("project/late.py").splitlines()
-    assert "leat's from now on: Dataset, kept, keras, tf." in said[0] and "put leat.auto first LeatWarning True" in said[0]
-    assert said[1] == "leat.tf ours ours leat.tf.keras True leat.tf"
+    assert "leat's from now on: Dataset, kept, keras, tf." in said[0]
+    assert "put leat.auto first LeatWarning True" in said[0]
+    assert said[1:] == ["leat.tf ours ours leat.tf.keras True", "leat.tf"]
 
 
 def test_notebook(project):
@@ -143,13 +154,15 @@ leat.unload_ipython_extension(None)
 exec("import tensorflow as tf", main.__dict__)
 print(main.tf.__name__)
 """, cwd="project").splitlines()
-    assert said == [f"package.module {LEAT}", "installed tensorflow keras tensorflow.python.dataset tensorflow", "leat.tf", "tensorflow"]
+    assert said == [f"package.module {LEAT}", "installed tensorflow keras tensorflow.python.dataset tensorflow",
+                    "leat.tf", "tensorflow"]
 
 
 def test_a_test_that_imports_it(project, tmp_path):
     """The program is pytest then; the folder of the module that says `import leat.auto` counts."""
     (tmp_path / "project/test_it.py").write_text(
-        "import leat.auto\nimport tensorflow as tf\ndef test_it():\n    import installed\n    assert tf.__name__ == 'leat.tf'\n")
+        "import leat.auto\nimport tensorflow as tf\ndef test_it():\n    import installed\n"
+        "    assert tf.__name__ == 'leat.tf'\n")
     assert "1 passed" in project("-m", "pytest", "-q", "-p", "no:cacheprovider", "project/test_it.py")
 
 
@@ -162,4 +175,5 @@ for cell in ("%load_ext leat", "import tensorflow as tf, package.module", "print
              "import tensorflow as tf", "print(tf.__name__)"):
     shell.run_cell(cell).raise_error()
 """, cwd="project").splitlines()
-    assert [line for line in said if "tensor" in line or "leat" in line] == [f"package.module {LEAT}", "leat.tf", "tensorflow"]
+    said = [line for line in said if "tensor" in line or "leat" in line]
+    assert said == [f"package.module {LEAT}", "leat.tf", "tensorflow"]

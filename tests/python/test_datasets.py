@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leat.datasets without TensorFlow: prepared directories, split texts, raw files, folders of classes, and what is refused."""
+"""leat.datasets without TensorFlow: prepared directories, split texts, raw files, folders of classes, and refusals."""
 import gzip
 import io
 import os
@@ -18,9 +18,11 @@ LENGTHS = {"train": [40, 40, 41], "test": [23]}
 
 
 @pytest.mark.parametrize("text, wanted", [
-    ("train", [("train", 0, 121)]), ("train+test", [("train", 0, 121), ("test", 0, 23)]), ("all", [("train", 0, 121), ("test", 0, 23)]),
+    ("train", [("train", 0, 121)]), ("train+test", [("train", 0, 121), ("test", 0, 23)]),
+    ("all", [("train", 0, 121), ("test", 0, 23)]),
     ("train[:80%]", [("train", 0, 97)]), ("train[80%:]", [("train", 97, 121)]), ("test[50%:]", [("test", 12, 23)]),
-    ("test[:10%]", [("test", 0, 2)]), ("train[12.5%:37.5%]", [("train", 15, 45)]), ("train[-10%:]", [("train", 109, 121)]),
+    ("test[:10%]", [("test", 0, 2)]), ("train[12.5%:37.5%]", [("train", 15, 45)]),
+    ("train[-10%:]", [("train", 109, 121)]),
     ("train[10:20]", [("train", 10, 20)]), ("train[-13:]", [("train", 108, 121)]), ("train[:-1]", [("train", 0, 120)]),
     ("train[5:5]", [("train", 5, 5)]), ("train[1shard]", [("train", 40, 80)]), ("train[1shard:]", [("train", 40, 121)]),
     ("train[:-1shard]", [("train", 0, 80)]), ("train[:3] + test[20:]", [("train", 0, 3), ("test", 20, 23)]),
@@ -31,9 +33,12 @@ def test_split_texts(text, wanted):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("valid", "there is no split 'valid': there are train, test"), ("train[", "is not understood"), ("train[a:]", "not understood"),
-    ("train[1:2:3]", "is not understood"), ("train[3]", "one number counts shards"), ("train[:200%]", "from -100 to 100"),
-    ("train[:500]", "has 121 samples"), ("train[1.5:]", "not understood"), ("train[:]", "not understood"), (7, "not understood")])
+    ("valid", "there is no split 'valid': there are train, test"), ("train[", "is not understood"),
+    ("train[a:]", "not understood"),
+    ("train[1:2:3]", "is not understood"), ("train[3]", "one number counts shards"),
+    ("train[:200%]", "from -100 to 100"),
+    ("train[:500]", "has 121 samples"), ("train[1.5:]", "not understood"), ("train[:]", "not understood"),
+    (7, "not understood")])
 def test_split_texts_that_are_wrong(text, words):
     with pytest.raises(leat.ArgumentError, match=words):
         parts_of(text, LENGTHS)
@@ -73,16 +78,19 @@ def test_prepared_directory(folder):
     order = in_turn(range(40), range(40, 81), range(81, 121))
     assert labels(ds) == [number % 3 for number in order]
     image, label = next(iter(ds))
-    assert image.shape == (8, 8, 1) and numpy.array_equal(image[..., 0], numpy.asarray(Image.open(io.BytesIO(digits(0)["image"]))))
+    pixels = numpy.asarray(Image.open(io.BytesIO(digits(0)["image"])))
+    assert image.shape == (8, 8, 1) and numpy.array_equal(image[..., 0], pixels)
     assert info.features["label"].names == ["ant", "bee", "cat"] and info.features["label"].int2str(1) == "bee"
     assert info.features["label"].str2int("cat") == 2 and info.features["image"].shape == (8, 8, 1)
     assert info.splits["train"].num_examples == 121 and info.splits["test[:50%]"].num_examples == 5
-    assert info.full_name == "digits/1.0.0" and info.supervised_keys == ("image", "label") and info.splits.total_num_examples == 131
+    assert info.full_name == "digits/1.0.0" and info.supervised_keys == ("image", "label")
+    assert info.splits.total_num_examples == 131
 
 
 def test_parts_keep_the_order_of_tfds(folder):
     def load(split):
-        return [int(label) for label in leat.datasets.load("digits", split=split, data_dir=folder, batch_size=-1)["label"]]
+        batch = leat.datasets.load("digits", split=split, data_dir=folder, batch_size=-1)
+        return [int(label) for label in batch["label"]]
 
     shards = range(30, 40), range(40, 81), range(81, 91)
     assert load("train[30:91]") == [number % 3 for number in in_turn(*shards)]
@@ -90,7 +98,8 @@ def test_parts_keep_the_order_of_tfds(folder):
     both = leat.datasets.load("digits", data_dir=folder, as_supervised=True, split={"a": "train[:3]", "b": ["test"]})
     assert labels(both["a"]) == [0, 1, 2] and len(both["b"][0]) == 10
     assert set(leat.datasets.load("digits", data_dir=folder)) == {"train", "test"}
-    ds = leat.datasets.load("many", split="train[1:-1]", data_dir=folder, as_supervised=True)  # more than 16 shards: as they lie
+    # More than 16 shards: as they lie.
+    ds = leat.datasets.load("many", split="train[1:-1]", data_dir=folder, as_supervised=True)
     assert labels(ds) == [number % 3 for number in range(1, 59)]
 
 
@@ -98,7 +107,8 @@ def test_features(folder):
     ds = leat.datasets.load("photos", split="train", data_dir=folder)
     sample = next(iter(ds))
     assert set(sample) == {"image", "image/filename", "label", "flag", "score", "grid", "more/age"}
-    assert sample["image"].dtype == "uint8" and sample["image"].shape == (16, 24, 3) and sample["grid"].tolist() == [[0, 1], [2, 3]]
+    assert sample["image"].dtype == "uint8" and sample["image"].shape == (16, 24, 3)
+    assert sample["grid"].tolist() == [[0, 1], [2, 3]]
     assert (sample["flag"].dtype, sample["score"].dtype, sample["grid"].dtype) == ("bool", "float64", "int32")
     assert leat.datasets.load("photos/small:1.*.*", split="train", data_dir=folder).samples == 11
     batch = next(iter(leat.datasets.load("digits", split="train", data_dir=folder, as_supervised=True, batch_size=4)))
@@ -130,7 +140,8 @@ def test_damaged_directories(tmp_path):
         leat.datasets.load("digits", split="train", data_dir="gs://x")
     for file in ("features.json", "dataset_info.json"):
         (place / "features.json").write_text(features)
-        for text in ("{", "[]", '{"featuresDict": 3, "splits": 4}', '{"name": "x", "splits": [{"name": "train", "shardLengths": ["-1"]}]}',
+        for text in ("{", "[]", '{"featuresDict": 3, "splits": 4}',
+                     '{"name": "x", "splits": [{"name": "train", "shardLengths": ["-1"]}]}',
                      '{"a":' * 100000):
             if file == "features.json" and "shardLengths" in text:
                 continue  # which has no features
@@ -140,7 +151,8 @@ def test_damaged_directories(tmp_path):
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(leat.NotFoundError, match=r"mnist/VERSION/dataset_info.json.*mnist.npz in .*train-images-idx3.*pip install"):
+    words = r"mnist/VERSION/dataset_info.json.*mnist.npz in .*train-images-idx3.*pip install"
+    with pytest.raises(leat.NotFoundError, match=words):
         leat.datasets.load("mnist", data_dir=tmp_path)
     with pytest.raises(leat.NotFoundError, match="cifar-10-batches-bin or cifar-10-batches-py"):
         leat.datasets.load("cifar10", data_dir=tmp_path)
@@ -169,7 +181,8 @@ def test_idx(tmp_path, name, place, squeezed):
         end = ".gz" if squeezed else ""
         write_idx(tmp_path / place / f"{prefix}-images-idx3-ubyte{end}", PIXELS[:count], squeezed)
         write_idx(tmp_path / place / f"{prefix}-labels-idx1-ubyte{end}", NUMBERS[:count], squeezed)
-    ds, info = leat.datasets.load(name, split=["train", "test[1:]"], data_dir=tmp_path, with_info=True, as_supervised=True)
+    ds, info = leat.datasets.load(name, split=["train", "test[1:]"], data_dir=tmp_path, with_info=True,
+                                  as_supervised=True)
     images, numbers = next(iter(ds[0].batch(10)))
     assert numpy.array_equal(images, PIXELS[..., None]) and numbers.tolist() == NUMBERS.tolist() and len(ds[1]) == 3
     assert info.features["label"].num_classes == 10
@@ -179,7 +192,8 @@ def test_idx(tmp_path, name, place, squeezed):
 def test_damaged_idx(tmp_path):
     file = tmp_path / "x"
     good = struct.pack(">BBBBI", 0, 0, 8, 1, 3) + b"abc"
-    for data in (b"", b"\0\0", good[:-1], good + b"x", b"\0\0\x08\xff" + good, gzip.compress(good)[:-9], b"\x1f\x8b" + good,
+    for data in (b"", b"\0\0", good[:-1], good + b"x", b"\0\0\x08\xff" + good, gzip.compress(good)[:-9],
+                 b"\x1f\x8b" + good,
                  struct.pack(">BBBBIII", 0, 0, 8, 3, 2**32 - 1, 2**32 - 1, 2**32 - 1)):
         file.write_bytes(data)
         with pytest.raises(leat.FormatError, match=str(file)):
@@ -210,9 +224,10 @@ def write_cifar(folder, fine, binary, protocol=2):
             head = numpy.array([[number + 1, number]] * 2 if fine else [[number]] * 2, "uint8")
             (folder / f"{name}.bin").write_bytes(numpy.concatenate([head, ROWS], 1).tobytes())
         else:
-            keys = {b"coarse_labels": [number + 1] * 2, b"fine_labels": [number] * 2} if fine else {b"labels": [number] * 2}
-            (folder / name).write_bytes(pickle.dumps({b"data": ROWS, b"batch_label": b"x", b"filenames": [b"a", b"b"], **keys},
-                                                     protocol=protocol))
+            fields = {b"data": ROWS, b"batch_label": b"x", b"filenames": [b"a", b"b"]}
+            keys = {b"coarse_labels": number + 1, b"fine_labels": number} if fine else {b"labels": number}
+            fields.update({key: [value] * 2 for key, value in keys.items()})
+            (folder / name).write_bytes(pickle.dumps(fields, protocol=protocol))
 
 
 @pytest.mark.parametrize("fine, binary, place", [
@@ -224,7 +239,8 @@ def test_cifar(tmp_path, fine, binary, place):
     name = "cifar100" if fine else "cifar10"
     ds, info = leat.datasets.load(name, split="train", data_dir=base, with_info=True)
     samples = list(ds)
-    assert numpy.array_equal(samples[1]["image"], ROWS[1].reshape(3, 32, 32).transpose(1, 2, 0)) and samples[1]["id"] == b"train_00001"
+    assert numpy.array_equal(samples[1]["image"], ROWS[1].reshape(3, 32, 32).transpose(1, 2, 0))
+    assert samples[1]["id"] == b"train_00001"
     assert [int(sample["label"]) for sample in samples] == ([0, 0] if fine else [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
     assert not fine or [int(sample["coarse_label"]) for sample in samples] == [1, 1]
     assert fine or info.features["label"].names[3] == "cat"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loader of drop-in modules, over a library that stands in for TensorFlow. tests/frameworks/test_dropin.py has the real one."""
+"""The loader of drop-in modules, over a library that stands in for TensorFlow; tests/frameworks has the real one."""
 import os
 import re
 import subprocess
@@ -42,17 +42,20 @@ __all__ = ["compat", "constant", "data", "image", "keras", "__version__"]
     "keras/__init__.py": "class Model: pass\nfrom keras import layers",
     "keras/layers.py": "class Dense: pass",
     "keras/_tf_keras/__init__.py": "",
-    "keras/_tf_keras/keras/__init__.py": "from keras import Model\nfrom keras._tf_keras.keras import layers, preprocessing",
+    "keras/_tf_keras/keras/__init__.py":
+        "from keras import Model\nfrom keras._tf_keras.keras import layers, preprocessing",
     "keras/_tf_keras/keras/layers.py": "from keras.layers import Dense",
     "keras/_tf_keras/keras/preprocessing/__init__.py": "from keras._tf_keras.keras.preprocessing import image",
-    "keras/_tf_keras/keras/preprocessing/image.py": "from keras._tf_keras.generator import ImageDataGenerator\nload_img = 1",
+    "keras/_tf_keras/keras/preprocessing/image.py":
+        "from keras._tf_keras.generator import ImageDataGenerator\nload_img = 1",
     "keras/_tf_keras/generator.py": "class ImageDataGenerator: pass",
     "ours.py": "AUTOTUNE = -1\nclass Dataset: pass\nclass ImageDataGenerator: pass",
 }
 BEGIN = """
 import sys
 from leat._dropin import names
-names.OWN = {"leat.tf.data": {"Dataset": "ours:Dataset", "AUTOTUNE": "ours:AUTOTUNE"}, "leat.keras": {"Resume": "leat._resume:Resume"},
+names.OWN = {"leat.tf.data": {"Dataset": "ours:Dataset", "AUTOTUNE": "ours:AUTOTUNE"},
+             "leat.keras": {"Resume": "leat._resume:Resume"},
              "leat.tf.keras.preprocessing.image": {"ImageDataGenerator": "ours:ImageDataGenerator"}}
 """
 
@@ -61,7 +64,8 @@ def test_own_names_are_there():
     places = [place.partition(":") for names in OWN.values() for place in names.values()]
     for module, _, attribute in places:  # which may import a framework
         spec = find_spec(module)
-        assert spec is not None and re.search(rf"\b{attribute}\b", spec.loader.get_source(module)), f"{module}:{attribute}"
+        assert spec is not None, module
+        assert re.search(rf"\b{attribute}\b", spec.loader.get_source(module)), f"{module}:{attribute}"
 
 
 @pytest.fixture(scope="session")
@@ -93,12 +97,14 @@ import ours
 assert tf.data.Dataset is ours.Dataset
 import tensorflow, keras
 assert tf.constant is tensorflow.constant and tf.__version__ == "2.99" and tf.data.Options is tensorflow.data.Options
-assert tf.image is tensorflow.image and tf.keras.layers is keras._tf_keras.keras.layers and tf.keras.Model is keras.Model
+assert tf.image is tensorflow.image and tf.keras.layers is keras._tf_keras.keras.layers
+assert tf.keras.Model is keras.Model
 assert tf.keras.preprocessing.image.ImageDataGenerator is ours.ImageDataGenerator
 assert tf.keras.preprocessing.image.load_img == 1
 assert tensorflow.data.Dataset is not ours.Dataset and sys.modules["tensorflow"] is tensorflow
 print(tf, tf.keras.preprocessing)
-""") == "<module 'leat.tf' over 'tensorflow'> <module 'leat.tf.keras.preprocessing' over 'tensorflow.keras.preprocessing'>\n"
+""") == ("<module 'leat.tf' over 'tensorflow'> "
+         "<module 'leat.tf.keras.preprocessing' over 'tensorflow.keras.preprocessing'>\n")
 
 
 def test_every_way_of_importing(over):
@@ -113,7 +119,8 @@ import leat.tf.python.tools
 import leat.keras
 from leat.keras import layers as others
 import ours, tensorflow, importlib
-assert layers is tensorflow.keras.layers is leat.tf.keras.layers and Dense is layers.Dense is others.Dense is leat.keras.layers.Dense
+assert layers is tensorflow.keras.layers is leat.tf.keras.layers
+assert Dense is layers.Dense is others.Dense is leat.keras.layers.Dense
 assert ImageDataGenerator is ours.ImageDataGenerator and image is keras.preprocessing.image and load_img == 1
 assert keras is leat.tf.keras and data is leat.tf.data and tools is tensorflow.python.tools
 for name in ("leat.tf", "leat.tf.keras", "leat.tf.data", "leat.keras"):
@@ -155,7 +162,8 @@ assert tf.data.Dataset == 7 and tensorflow.data.Dataset != 7
 def test_errors_are_those_of_the_library(over):
     said = over("""
 import leat.tf as tf
-for code in ("tf.nothing", "import leat.tf.nothing", "from leat.tf import nothing", "from leat.tf.keras.layers import Dens",
+for code in ("tf.nothing", "import leat.tf.nothing", "from leat.tf import nothing",
+             "from leat.tf.keras.layers import Dens",
              "import leat.tf.constant", "import leat.tf.broken", "tf.data.__file__"):
     try:
         exec(code)
@@ -190,4 +198,5 @@ for code in ("leat.tf.constant", "from leat.tf import constant", "import leat.tf
     assert said.splitlines() == [f"AttributeError module 'leat.tf' has no attribute 'constant': {words}",
                                  f"ImportError {words}", f"ImportError {words}",
                                  f"AttributeError module 'leat.tf.data' has no attribute 'Options': {words}",
-                                 "ImportError leat.keras takes this from keras, which is not installed: pip install keras"]
+                                 "ImportError leat.keras takes this from keras, which is not installed: pip install "
+                                 "keras"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imports of a script give it the drop-in modules: `import tensorflow as tf` gives leat.tf.
 
-Only import statements of the script, of a notebook, and of modules under its directory are answered so. sys.modules keeps
-the library's own modules, and installed packages get these. `builtins.__import__` is the place where Python tells which
-module imports; a finder in sys.meta_path does not learn it.
+Only import statements of the script, of a notebook, and of modules under its directory are answered so. sys.modules
+keeps the library's own modules, and installed packages get these. `builtins.__import__` is the place where Python tells
+which module imports; a finder in sys.meta_path does not learn it.
 """
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def _second_name(module: ModuleType) -> str | None:
 
 
 def _counterparts() -> dict[int, tuple[str, str]]:
-    """Classes and functions of libraries that are imported already for which leat has an own one: by id, the module and the
-    name. Of constants, such as AUTOTUNE, the value says nothing about where it comes from."""
+    """Classes and functions of libraries that are imported already for which leat has an own one: by id, the module and
+    the name. Of constants, such as AUTOTUNE, the value says nothing about where it comes from."""
     found = {}
     for module, names in OWN.items():
         if LIBRARIES[".".join(module.split(".")[:2])][0] not in sys.modules:
@@ -115,7 +115,8 @@ def _counterparts() -> dict[int, tuple[str, str]]:
             library = real(module)
         except ImportError:
             continue
-        found.update({id(getattr(library, name)): (module, name) for name in names if callable(getattr(library, name, None))})
+        theirs = {name: getattr(library, name, None) for name in names}
+        found.update({id(value): (module, name) for name, value in theirs.items() if callable(value)})
     return found
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules that lie over a library: leat's own names first, and for any other name the library's very same object.
 
-`leat.tf` lies over tensorflow, `leat.keras` over keras; names.py has the own names. A module that has an own name, or a
-module below that has one, is an Overlay. Every other module below is the library's module itself, under a second name in
-sys.modules: `import leat.tf.image` gives the object that `tensorflow.image` is. The library is imported when a name is first
-asked for, and `import leat.tf` works without it.
+`leat.tf` lies over tensorflow, `leat.keras` over keras; names.py has the own names. A module that has an own name, or
+a module below that has one, is an Overlay. Every other module below is the library's module itself, under a second
+name in sys.modules: `import leat.tf.image` gives the object that `tensorflow.image` is. The library is imported when a
+name is first asked for, and `import leat.tf` works without it.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .names import LIBRARIES, OWN
 
 # Names with two underscores are about the module itself, and tools ask every module in sys.modules for them. These are
 # the library's.
-FORWARDED = frozenset(("__version__", "__git_version__", "__compiler_version__", "__cxx11_abi_flag__", "__cxx_version__",
-                       "__monolithic_build__", "__internal__", "__operators__"))
+FORWARDED = frozenset(("__version__", "__git_version__", "__compiler_version__", "__cxx11_abi_flag__",
+                       "__cxx_version__", "__monolithic_build__", "__internal__", "__operators__"))
 
 
 def _with_parents(names: Sequence[str]) -> frozenset[str]:
@@ -60,7 +60,7 @@ def real(name: str) -> ModuleType:
     """The library's module for the name of a drop-in module.
 
     A module that is an attribute of its parent is taken as it is: importing `tensorflow.image` by its name would make a
-    second copy of it and put it in the place of the first. tf.keras is an object that imports Keras when it is first asked.
+    second copy of it and put it in the place of the first. tf.keras is an object that imports Keras when it is asked.
     """
     root = root_of(name)
     assert root is not None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names that are leat's own in the drop-in modules. All others are the library's.
 
-A row is the name of a module, and for each own name where it is: "module:attribute". It is imported when a program first
-asks for the name. Another own name is one more line here.
+A row is the name of a module, and for each own name where it is: "module:attribute". It is imported when a program
+first asks for the name. Another own name is one more line here.
 """
 from __future__ import annotations
 

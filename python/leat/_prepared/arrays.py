@@ -47,18 +47,20 @@ class Arrays(Store):
                 features[key] = Feature("label", "int64", (), False, count, known)
             else:
                 features[key] = Feature("image", array.dtype.name, array.shape[1:])
-        super().__init__(name, folder, {split: len(next(iter(found.values()))) for split, found in columns.items()}, features)
+        rows = {split: len(next(iter(found.values()))) for split, found in columns.items()}
+        super().__init__(name, folder, rows, features)
         self._columns = columns
 
     def _taken(self, parts: list[Part], keys: Any) -> dict[str, Any]:
         numpy: Any = import_module("numpy")
         wanted = names_in(keys) if keys is not None else set(self.info.features)
-        found = {name: [self._columns[part.split][name][part.begin:part.end] for part in parts] for name in self.info.features
-                 if name in wanted}
+        found = {name: [self._columns[part.split][name][part.begin:part.end] for part in parts]
+                 for name in self.info.features if name in wanted}
         return {name: each[0] if len(each) == 1 else numpy.concatenate(each) for name, each in found.items()}
 
     def dataset(self, parts: list[Part], keys: Any) -> Dataset:
-        taken = {name: array.tolist() if array.dtype.kind == "U" else array for name, array in self._taken(parts, keys).items()}
+        taken = {name: array.tolist() if array.dtype.kind == "U" else array
+                 for name, array in self._taken(parts, keys).items()}
         names = {name: name for name in taken}
         return from_arrays(taken)._with(layout=names if keys is None else keyed(names, keys))
 
@@ -73,6 +75,11 @@ def _sorted_folders(folder: str) -> list[str]:
 
 def _pictures(folder: str) -> list[str]:
     return sorted(entry.path for entry in os.scandir(folder) if entry.name.lower().endswith(PICTURES))
+
+
+def _by_class(folder: str) -> list[tuple[str, str]]:
+    """Files, and the folder that each lies in."""
+    return [(path, label) for label in _sorted_folders(folder) for path in _pictures(os.path.join(folder, label))]
 
 
 class Folders(Store):
@@ -93,11 +100,11 @@ class Folders(Store):
         found = {}
         for split in _sorted_folders(folder):
             place = os.path.join(folder, split)
-            files = [(path, label) for label in _sorted_folders(place) for path in _pictures(os.path.join(place, label))]
+            files = _by_class(place)
             if files:
                 found[split] = files
         if not found:  # classes without splits
-            files = [(path, label) for label in _sorted_folders(folder) for path in _pictures(os.path.join(folder, label))]
+            files = _by_class(folder)
             found = {"train": files} if files else {}
         return cls(name, folder, found) if found else None
 

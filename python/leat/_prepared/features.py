@@ -20,8 +20,8 @@ class Feature:
         info.features["label"].names        # of a class label: names, num_classes, int2str, str2int
         info.features["image"].shape        # None is an axis that differs from sample to sample
 
-    kind is "image", "label", "text", "tensor" or "unknown". lists is True for a list of them in each sample. reason says why
-    leat does not read one that is unknown.
+    kind is "image", "label", "text", "tensor" or "unknown". lists is True for a list of them in each sample. reason
+    says why leat does not read one that is unknown.
     """
 
     reason = ""

@@ -14,6 +14,7 @@ from .shards import Prepared
 
 _NAME = re.compile(r"(\w+)(?:/([\w.-]+))?(?::([\w.*]+))?")
 DIGITS = [str(digit) for digit in range(10)]
+NAMES = {"mnist": DIGITS, "fashion_mnist": FASHION}
 # Folders of raw files, as archives and other libraries name them, below a place that is searched.
 MNIST_FOLDERS = {"mnist": ("mnist", "MNIST/raw", "MNIST"),
                  "fashion_mnist": ("fashion-mnist", "fashion_mnist", "FashionMNIST/raw", "FashionMNIST"),
@@ -90,14 +91,15 @@ def _find_raw(base: str, place: str) -> Any:
         for inside in (folder, os.path.join(base, folder), ""):
             columns = read_cifar(os.path.join(place, inside), base == "cifar100", binary)
             if columns is not None:
-                return Arrays(base, os.path.join(place, inside), columns, {"label": CIFAR10} if base == "cifar10" else {})
+                names = {"label": CIFAR10} if base == "cifar10" else {}
+                return Arrays(base, os.path.join(place, inside), columns, names)
     for folder in (*MNIST_FOLDERS.get(base, (base,)), ""):
         if folder == "" and base in CIFAR_FOLDERS:
             continue
         columns = read_mnist(os.path.join(place, folder))
         if columns is not None:
-            names = {"mnist": DIGITS, "fashion_mnist": FASHION}.get(base)
-            return Arrays(base, os.path.join(place, folder), columns, {"label": names} if names else {})
+            names = {"label": NAMES[base]} if base in NAMES else {}
+            return Arrays(base, os.path.join(place, folder), columns, names)
     return None
 
 

@@ -22,7 +22,8 @@ def tensorflow() -> Any:
 
 def tfds() -> Any:
     """The installed tensorflow_datasets, or None."""
-    return import_module("tensorflow_datasets") if installed("tensorflow_datasets") and installed("tensorflow") else None
+    both = installed("tensorflow_datasets") and installed("tensorflow")
+    return import_module("tensorflow_datasets") if both else None
 
 
 def keyed(structure: Any, keys: Any) -> Any:

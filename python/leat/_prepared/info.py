@@ -16,8 +16,8 @@ class SplitInfo:
     """
 
     def __init__(self, name: str, num_examples: int, shard_lengths: Sequence[int], num_bytes: int = 0) -> None:
-        self.name, self.num_examples, self.shard_lengths, self.num_bytes = name, num_examples, list(shard_lengths), num_bytes
-        self.num_shards = len(self.shard_lengths)
+        self.name, self.num_examples, self.num_bytes = name, num_examples, num_bytes
+        self.shard_lengths, self.num_shards = list(shard_lengths), len(shard_lengths)
 
     def __repr__(self) -> str:
         return f"<SplitInfo num_examples={self.num_examples}, num_shards={self.num_shards}>"

@@ -21,11 +21,12 @@ def load(name: str, *, split: Any = None, data_dir: str | os.PathLike[str] | Non
         train, test = leat.datasets.load("mnist", split=["train[:90%]", "test"], as_supervised=True)
         ds, info = leat.datasets.load("cifar10", split="train", with_info=True, data_dir="/data")
 
-    name: "mnist", with config and version "photos/small:1.0.0". split: a text, or lists and dicts of texts; without it, a
-    dict of all splits. data_dir: where to look; without it, $TFDS_DATA_DIR, ~/tensorflow_datasets, Keras's cache, and the
-    folders data and datasets. batch_size: samples of a batch, -1 for one batch of all. shuffle_files: shards in another
-    order. download: the installed tensorflow_datasets prepares what is not there. as_supervised: (image, label) in place of
-    a dict. with_info: also what is known of the data set. more: other arguments of tfds.load, which then is called itself.
+    name: "mnist", with config and version "photos/small:1.0.0". split: a text, or lists and dicts of texts; without it,
+    a dict of all splits. data_dir: where to look; without it, $TFDS_DATA_DIR, ~/tensorflow_datasets, Keras's cache, and
+    the folders data and datasets. batch_size: samples of a batch, -1 for one batch of all. shuffle_files: shards in
+    another order. download: the installed tensorflow_datasets prepares what is not there. as_supervised: (image, label)
+    in place of a dict. with_info: also what is known of the data set. more: other arguments of tfds.load, which then is
+    called itself.
     """
     folder = None if data_dir is None else os.path.expanduser(os.fspath(data_dir))
     given = {"split": split, "data_dir": folder, "batch_size": batch_size, "shuffle_files": shuffle_files,
@@ -74,7 +75,7 @@ def _prepare(name: str, folder: str | None, download: bool) -> Any:
 def _made(store: Any, split: Any, as_supervised: bool, shuffle_files: bool, batch_size: int | None) -> Any:
     keys = store.info.supervised_keys if as_supervised else None
     if as_supervised and keys is None:
-        raise ArgumentError(f"as_supervised=True, and {store.info.name} does not say which features are input and label")
+        raise ArgumentError(f"as_supervised=True, and {store.info.name} does not say what is input and output")
     tf = tensorflow()
 
     def one(text: Any) -> Any:

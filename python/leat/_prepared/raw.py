@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw files of small data sets as arrays: MNIST's IDX files, CIFAR's binary and pickled batches, .npz files of Keras."""
+"""Raw files of small data sets as arrays: MNIST's IDX files, CIFAR's binary and pickled batches, mnist.npz of Keras."""
 from __future__ import annotations
 
 import gzip
@@ -49,8 +49,9 @@ def read_idx(path: str) -> Any:
     count = 1
     for size in shape:
         count *= size
-    if count * numpy.dtype(kind).itemsize != len(data) - 4 - 4 * axes:
-        raise FormatError(f"{path}: its header says {'x'.join(map(str, shape))} values, and {len(data) - 4 - 4 * axes} bytes follow")
+    rest = len(data) - 4 - 4 * axes
+    if count * numpy.dtype(kind).itemsize != rest:
+        raise FormatError(f"{path}: its header says {'x'.join(map(str, shape))} values, and {rest} bytes follow")
     return numpy.frombuffer(data, kind, offset=4 + 4 * axes).reshape(shape).astype(kind[1:], copy=False)
 
 
@@ -59,7 +60,7 @@ def _pair(images: Any, labels: Any, where: str) -> dict[str, Any]:
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.dtype != "uint8" or labels.size != len(images):
-        raise FormatError(f"{where}: pictures {images.shape} of {images.dtype} and labels {labels.shape} do not belong together")
+        raise FormatError(f"{where}: pictures {images.shape} of {images.dtype} and labels {labels.shape} do not fit")
     return {"image": images, "label": labels.reshape(-1).astype("int64")}
 
 
@@ -130,17 +131,18 @@ def _encode(text: str, *_: Any) -> bytes:
 
 
 class Unpickler(pickle.Unpickler):
-    """Knows dicts, lists, bytes, texts, numbers and arrays of bytes. A pickle that names anything else is refused, so that no
-    code of its can run."""
+    """Knows dicts, lists, bytes, texts, numbers and arrays of bytes. A pickle that names anything else is refused, so
+    that no code of its can run."""
 
     known: Mapping[tuple[str, str], Callable[..., Any]] = {
-        ("numpy.core.multiarray", "_reconstruct"): _reconstruct, ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+        ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
+        ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
         ("numpy", "ndarray"): _Array, ("numpy", "dtype"): _Dtype, ("_codecs", "encode"): _encode}
 
     def find_class(self, module: str, name: str) -> Any:
         found = self.known.get((module, name))
         if found is None:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, which is no dict, list, bytes, text, number or array")
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which is no dict, list, text, number or array")
         return found
 
 
@@ -150,10 +152,10 @@ def read_pickle(path: str) -> dict[str, Any]:
         found = Unpickler(io.BytesIO(_bytes(path)), encoding="bytes").load()
         if not isinstance(found, dict):
             raise pickle.UnpicklingError("it is no dict")
-        return {key.decode("latin1") if isinstance(key, bytes) else str(key): value.value if isinstance(value, _Array) else value
-                for key, value in found.items()}
-    except (pickle.UnpicklingError, ValueError, TypeError, EOFError, AttributeError, IndexError, KeyError, OverflowError,
-            MemoryError) as error:
+        names = [key.decode("latin1") if isinstance(key, bytes) else str(key) for key in found]
+        return dict(zip(names, [value.value if isinstance(value, _Array) else value for value in found.values()]))
+    except (pickle.UnpicklingError, ValueError, TypeError, EOFError, AttributeError, IndexError, KeyError,
+            OverflowError, MemoryError) as error:
         raise FormatError(f"{path} is not a batch of CIFAR that can be read safely: {error}") from None
 
 
@@ -162,9 +164,10 @@ def _cifar(path: str, labels: tuple[str, ...], binary: bool) -> dict[str, Any]:
     numpy: Any = import_module("numpy")
     if binary:
         rows: Any = numpy.frombuffer(_bytes(path), "u1")
-        if rows.size == 0 or rows.size % (len(labels) + 3072):
-            raise FormatError(f"{path} is no binary file of CIFAR: its {rows.size} bytes are not records of {len(labels) + 3072}")
-        rows = rows.reshape(-1, len(labels) + 3072)
+        size = len(labels) + 3072
+        if rows.size == 0 or rows.size % size:
+            raise FormatError(f"{path} is no binary file of CIFAR: its {rows.size} bytes are not records of {size}")
+        rows = rows.reshape(-1, size)
         data, columns = rows[:, len(labels):], {name: rows[:, number] for number, name in enumerate(labels)}
     else:
         found = read_pickle(path)

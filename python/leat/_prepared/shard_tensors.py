@@ -15,14 +15,15 @@ def over_records(tf: Any, files: list[tuple[str, int, int, bool]], turns: int, s
                  keys: Any, engine: Dataset | None) -> Any:
     """The samples of shards in the order and structure of tfds.load.
 
-    engine: a leat.Dataset of the same samples, with the names that features have in records; None: TensorFlow reads them.
+    engine: a leat.Dataset of the same samples, with the names that features have in records; None: TensorFlow reads.
     """
     real: Any = import_module("tensorflow")
     count = sum(take for _, _, take, _ in files)
 
     def make() -> Any:
-        numbers = [real.constant([file[i] for file in files], real.int64) for i in (1, 2)]
-        shards = real.data.Dataset.from_tensor_slices((real.constant([path for path, *_ in files], real.string), *numbers))
+        columns = [real.constant([file[i] for file in files], kind)
+                   for i, kind in enumerate((real.string, real.int64, real.int64))]
+        shards = real.data.Dataset.from_tensor_slices(tuple(columns))
         if shuffled:
             shards = shards.shuffle(len(files))
         made = shards.interleave(lambda path, skip, take: real.data.TFRecordDataset(path).skip(skip).take(take),

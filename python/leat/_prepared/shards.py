@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Directories that TFDS has prepared: dataset_info.json, features.json and TFRecord shards.
 
-The order of samples is that of tfds.load: 16 shards in turn, 16 samples of each, or one shard after the other if the data set
-says so. Only a part of a split that lies in more than 16 shards comes shard by shard instead.
+The order of samples is that of tfds.load: 16 shards in turn, 16 samples of each, or one shard after the other if the
+data set says so. Only a part of a split that lies in more than 16 shards comes shard by shard instead.
 """
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .frameworks import keyed, names_in
 from .info import DatasetInfo, SplitInfo, Splits
 from .splits import Part, pieces
 
+TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"  # of the names of shards
 TURNS = 16  # shards at a time, and samples of each
 PARTS_MAX = 60  # data sets that one can be made of
 CACHED_MAX = 250 << 20  # bytes of decoded samples that are kept
@@ -49,8 +50,7 @@ class Prepared:
         try:
             with open(path, encoding="utf-8") as file:
                 about = json.load(file)
-            self._templates = {split["name"]: split.get("filepathTemplate") or "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
-                               for split in about["splits"]}
+            self._templates = {split["name"]: split.get("filepathTemplate") or TEMPLATE for split in about["splits"]}
             splits = Splits()
             for split in about["splits"]:
                 lengths = [int(length) for length in split.get("shardLengths", [])]
@@ -85,8 +85,8 @@ class Prepared:
                     name = name.replace("{" + word + "}", value)
                 path = os.path.join(self.folder, name)
                 if not os.path.isfile(path):
-                    raise NotFoundError(f"{path} is missing: dataset_info.json beside it lists this shard; prepare the data "
-                                        "set anew")
+                    raise NotFoundError(f"{path} is missing: dataset_info.json beside it lists this shard; prepare the "
+                                        "data set anew")
                 found.append((path, skip, take, take == lengths[shard]))
         return found
 
@@ -101,7 +101,8 @@ class Prepared:
             if not in_order:
                 raise UnsupportedError(f"parts of splits in {len(files)} shards")
             return from_tfrecord(paths).skip(files[0][1]).take(sum(take for _, _, take, _ in files))
-        parts = [from_tfrecord(path) if whole else from_tfrecord(path).skip(skip).take(take) for path, skip, take, whole in files]
+        parts = [from_tfrecord(path) if whole else from_tfrecord(path).skip(skip).take(take)
+                 for path, skip, take, whole in files]
         if len(parts) == 1:
             return parts[0]
         if self.turns == 1:
@@ -110,8 +111,8 @@ class Prepared:
         return choose_from_datasets(parts, pattern=turns, stop_on_empty_dataset=False)
 
     def _wanted(self, keys: Any) -> FeaturesDict:
-        names = names_in(keys) if keys is not None else None
-        wanted = FeaturesDict({name: value for name, value in self.info.features.items() if names is None or name in names})
+        names = names_in(keys) if keys is not None else set(self.info.features)
+        wanted = FeaturesDict({name: value for name, value in self.info.features.items() if name in names})
         for _, feature in wanted.flat():
             if feature.kind == "unknown":
                 raise UnsupportedError(feature.reason)
@@ -134,7 +135,8 @@ class Prepared:
         """Without TensorFlow: a leat.Dataset."""
         features = self._wanted(keys)
         names = {name: name for name, _ in features.flat()}
-        made: Dataset = self._samples(self._files(parts), features)._with(layout=names if keys is None else keyed(names, keys))
+        layout = names if keys is None else keyed(names, keys)
+        made: Dataset = self._samples(self._files(parts), features)._with(layout=layout)
         return made
 
     def tensors(self, tf: Any, parts: list[Part], keys: Any, shuffle_files: bool) -> Any:
@@ -144,7 +146,8 @@ class Prepared:
         files, features = self._files(parts), self._wanted(keys)
         shuffled = shuffle_files and len(files) > 1
         try:
-            made: Any = self._samples(files, features).options(accuracy="fast") if files else None  # TensorFlow's pixels
+            # TensorFlow's pixels of JPEGs are those of the fast transform.
+            made: Any = self._samples(files, features).options(accuracy="fast") if files else None
         except UnsupportedError:
             made = None
         if made is not None and any(feature.lists for _, feature in features.flat()):
@@ -165,15 +168,15 @@ def _kind(name: str, feature: Feature) -> str:
         return "bytes"
     if feature.dtype == "string":
         if feature.shape:
-            raise UnsupportedError(f"feature '{name}' is a list of texts, which needs TensorFlow: pip install tensorflow; "
-                                   "as_supervised=True leaves it out")
+            raise UnsupportedError(f"feature '{name}' is a list of texts, which needs TensorFlow: pip install "
+                                   "tensorflow; as_supervised=True leaves it out")
         return "bytes"
     kind = "int64" if feature.dtype in WHOLE else "float"
     if not feature.lists:
         return kind + (str(list(feature.item_shape)).replace(" ", "") if feature.item_shape else "")
     if feature.item_shape:
-        raise UnsupportedError(f"feature '{name}' is a list of {feature.item_shape}, which needs TensorFlow: pip install "
-                               "tensorflow; as_supervised=True leaves it out")
+        raise UnsupportedError(f"feature '{name}' is a list of {feature.item_shape}, which needs TensorFlow: pip "
+                               "install tensorflow; as_supervised=True leaves it out")
     return kind + "[*]"
 
 

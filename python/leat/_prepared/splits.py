@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of TFDS for parts of a split: 'train', 'train[:80%]', 'train[10:20]', 'train[2shard]', 'train+test', 'all'."""
+"""The words of TFDS for parts of a split: 'train', 'train[:80%]', 'train[10:20]', 'train[2shard]', 'train+test'."""
 from __future__ import annotations
 
 import re
@@ -21,7 +21,7 @@ class Part(NamedTuple):
 
 
 def _refused(text: str) -> ArgumentError:
-    return ArgumentError(f"split {text!r} is not understood: write 'train', 'train[:80%]', 'train[10:20]' or 'train+test'")
+    return ArgumentError(f"split {text!r} is not understood: write 'train', 'train[:80%]', 'train[5:9]', 'train+test'")
 
 
 def _number(text: str, unit: str, whole: str) -> float:
