@@ -55,6 +55,16 @@ def make_records(folder: Path, count: int) -> Path:
     return folder / "train.tfrecord"
 
 
+def make_arrays(folder: Path, count: int) -> Path:
+    """Pictures of 32x32 and their labels, as arrays."""
+    import leat
+    import numpy
+
+    images, labels = next(iter(leat.synthetic(count, 32, 32, seed=5).batch(count)))
+    numpy.savez(folder / "train.npz", x=images, y=labels)
+    return folder / "train.npz"
+
+
 class Script(NamedTuple):
     make: Callable[[Path, int], Path]  # gives the script's first argument
     count: int
@@ -62,6 +72,7 @@ class Script(NamedTuple):
 
 
 SCRIPTS = {
+    "arrays": Script(make_arrays, 10000, (("one line", (ONE_LINE,)),)),
     "photos": Script(make_photos, 1500, (("one line", (ONE_LINE,)), ("and lift", (ONE_LINE, LIFT)))),
     "records": Script(make_records, 12000, (("one line", (ONE_LINE,)),)),
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples/dropin"
-SCRIPTS = {"photos": ["before", "one line", "and lift"], "records": ["before", "one line"]}
+SCRIPTS = {"arrays": ["before", "one line"], "photos": ["before", "one line", "and lift"], "records": ["before", "one line"]}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
