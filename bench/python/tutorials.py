@@ -6,7 +6,8 @@
 
 Every program runs ROUNDS times in one process of each kind, and the quickest run after the first counts: warm, whole programs,
 with their training. SCALE multiplies the data of the tests. The processes run one after the other, so that each has all cores.
-Lines of a Markdown table; the last lines name the programs that took longer under leat. The exit code is 1 if one took more than
+The time of all cores is beside that of the clock: it is steadier where other programs run. Lines of a Markdown table; the last
+lines name the programs that took longer under leat. The exit code is 1 if one took more than
 BOUND times as long."""
 import argparse
 import pickle
@@ -34,16 +35,17 @@ def main() -> int:
             subprocess.run([sys.executable, TUTORIALS / "run_tutorials.py", "--data", folder / "data", "--out", folder / name,
                             "--rounds", str(options.rounds), *words, *options.programs], check=True)
             found[name] = pickle.loads((folder / name).read_bytes())
-    print("| program | TensorFlow | leat | TensorFlow / leat | data sets |\n|---|---|---|---|---|")
+    print("| program | TensorFlow | leat | TensorFlow / leat | cores: TensorFlow | leat | data sets |\n|---|---|---|---|---|---|---|")
     slower = {}
     for program, theirs in found["TensorFlow"].items():
         ours = found["leat"][program]
         if theirs["error"] or ours["error"]:
-            print(f"| {program} | {'error' if theirs['error'] else ''} | {'error' if ours['error'] else ''} | | |")
+            print(f"| {program} | {'error' if theirs['error'] else ''} | {'error' if ours['error'] else ''} | | | | |")
             slower[program] = float("inf")
             continue
-        a, b = (min(each["seconds"][1:] or each["seconds"]) for each in (theirs, ours))
-        print(f"| {program} | {1000 * a:.0f} ms | {1000 * b:.0f} ms | {a / b:.2f} | {ours['where']} |")
+        a, b, a_cpu, b_cpu = (min(each[key][1:] or each[key]) for key in ("seconds", "cpu") for each in (theirs, ours))
+        print(f"| {program} | {1000 * a:.0f} ms | {1000 * b:.0f} ms | {a / b:.2f} | {1000 * a_cpu:.0f} ms | {1000 * b_cpu:.0f} ms "
+              f"| {ours['where']} |")
         if b > a:
             slower[program] = b / a
     for program, ratio in sorted(slower.items(), key=lambda item: -item[1]):

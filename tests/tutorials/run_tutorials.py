@@ -5,7 +5,7 @@
 
 A program is run as a script: fresh globals, `__name__ == "__main__"`, FOLDER as its working directory. Seeds, the state of
 Keras and its policy are set back in between. With --leat, `import leat.auto` comes first and that is all: the programs are
-the same. Without it, tensorflow_datasets is that of stand_in/. FILE is a pickle of plain values, {program: {"results", "error", "seconds", "where", "notices"}}.
+the same. Without it, tensorflow_datasets is that of stand_in/. FILE is a pickle of plain values, {program: {"results", "error", "seconds", "cpu", "where", "notices"}}.
 --write writes where.txt anew, which tells for each program where its data sets are read.
 """
 import argparse
@@ -116,14 +116,16 @@ def run(path: Path) -> dict[str, Any]:
     gc.collect()
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        begun = time.perf_counter()
+        begun, begun_cpu = time.perf_counter(), time.process_time()
+        names: dict[str, Any] = {}
         try:
             names = runpy.run_path(str(path), run_name="__main__")
-            found["seconds"] = time.perf_counter() - begun
-            found["results"] = plain(names["results"])
         except Exception:  # noqa: BLE001  a program may raise anything
             found["error"] = traceback.format_exc()
-            found["seconds"] = time.perf_counter() - begun
+        found["seconds"] = time.perf_counter() - begun
+        found["cpu"] = time.process_time() - begun_cpu
+        if names:
+            found["results"] = plain(names["results"])
     found["notices"] = [str(each.message) for each in caught if each.category.__name__ == "LeatWarning"]
     return found
 
@@ -150,8 +152,9 @@ def main() -> None:
     for name in options.programs:
         for _ in range(options.rounds):
             found = run(HERE / f"{name}.py")
-            first = everything.setdefault(name, {**found, "seconds": [], "where": watch.words()})
+            first = everything.setdefault(name, {**found, "seconds": [], "cpu": [], "where": watch.words()})
             first["seconds"].append(found["seconds"])
+            first["cpu"].append(found["cpu"])
         watch.words()
         if options.v:
             print(f"{name}: {first['seconds'][-1]:.2f} s {first['where'] if options.leat else ''}"
