@@ -99,6 +99,7 @@ double leat__fmod(double x, double y) {
         const int apart = (int)(a >> 52) - (int)(b >> 52);
         for (int k = apart; k > 0; k -= 1000) part *= power_of_two(k < 1000 ? k : 1000);
         if (part > left) part /= 2;
+        while (part <= left - part) part *= 2; /* a subnormal one is smaller than its exponent says */
         left -= part;
     }
     return x < 0 ? -left : left;

@@ -46,15 +46,17 @@ int leat__run_eval(leat__tools *tools, const leat__step *step, const leat__where
     }
     evaluating e = {.tools = tools, .plan = plan, .step = step, .at = at};
     const leat__draw_key key = leat__run_draw_key(tools, at);
-    const leat__eval_call call = {.kernels = leat__eval_kernels_for(leat__cpu_flags()),
-                                  .input = input,
-                                  .scratch = &tools->picture[step - tools->plan->step][0],
-                                  .scratch_max = LEAT_MAX(tools->plan->budget.whole, LEAT_LARGE_PICTURE),
-                                  .key = key.key,
-                                  .position = key.position,
-                                  .operation = plan->operation,
-                                  .place = place,
-                                  .user = &e};
+    leat__eval_call call = {.kernels = leat__eval_kernels_for(leat__cpu_flags()),
+                            .input = input,
+                            .scratch = &tools->picture[step - tools->plan->step][0],
+                            .scratch_max = LEAT_MAX(tools->plan->budget.whole, LEAT_LARGE_PICTURE),
+                            .key = key.key,
+                            .position = key.position,
+                            .operation = plan->operation,
+                            .place = place,
+                            .user = &e};
+    for (int i = 0; tools->plan->non_temporal && i < plan->n; i++)
+        if (step[i].output >= 0 && at->slot) call.stream |= UINT32_C(1) << i;
     leat__error_clear(err);
     const int rc = leat__eval_run(plan->program, &call, err);
     if (rc < 0) {

@@ -223,6 +223,11 @@ def main() -> None:
     put("spec", "webdataset", b"webdataset train-*.tar image=jpg,png label=cls | shuffle | decode | resize 8 8 | batch 4")
     for i, text in enumerate(("a == 3", "a in 1, 2,x1 and b<=1/2 or not (c != 'x y' and a not in (4,-5))", "((b>0.5)or(c<7))and a!=0")):
         put("predicate", f"condition{i}", text.encode())
+    for i, text in enumerate(("x - mean(x, 0, 1)", "select(image > 9, image[::-1, 1:], 3)", "concat(0, row, -row)", "one_hot(label, 4)",
+                              "stack(0, sum(x), size(image, 0) * 0.5)", "reshape(transpose(x, 2, 0, 1), 3, -1)", "argmax(x, 2) % 2",
+                              "clip(cast(x * 99, u8) ** 2, 1, 9)", "uniform(0, 1, like=x, seed=3) + normal(0, 1)", "gather(row, [1, 0])",
+                              "any((x < 1) & ~(x == x))[None]", "round(exp(x)) // sqrt(x + 1e-3)", "broadcast(row[0], 2, 3)")):
+        put("expression", f"expression{i}", bytes([i % 2]) + text.encode())
 
 
 if __name__ == "__main__":

@@ -47,6 +47,41 @@ static void log_is_near(void **state) {
     check_near(leat__log(0x1p-1070), log(0x1p-1070), 0x1p-1070);
 }
 
+static void pow_is_near(void **state) {
+    (void)state;
+    leat__rng rng = leat__rng_at(8, 0, 0, 0);
+    for (int i = 0; i < 100000; i++) {
+        const double x = between(&rng, 0, 20), y = between(&rng, -20, 20), want = pow(x, y);
+        if (!(fabs(leat__pow(x, y) - want) <= 1e-13 * want)) fail_msg("pow(%.17g, %.17g)", x, y);
+        const double whole = (double)((int)y), less = x - 10, turned = pow(less, whole);
+        if (!(fabs(leat__pow(less, whole) - turned) <= 2e-14 * fabs(turned)))
+            fail_msg("pow(%.17g, %g)", less, whole);
+    }
+    static const double odd[] = {0,  -0.0,     1,         -1,  0.5,   -0.5,  2,   3,
+                                 -3, INFINITY, -INFINITY, NAN, 1e300, -1025, 1e19};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+            const double want = pow(odd[i], odd[k]), got = leat__pow(odd[i], odd[k]);
+            if (isnan(want) != isnan(got) ||
+                (!isnan(want) && fabs(want) < 1e290 && (want == 0 || fabs(want) > 1e-290) &&
+                 !(fabs(got - want) <= 1e-12 * fabs(want))))
+                fail_msg("pow(%g, %g) = %g, not %g", odd[i], odd[k], got, want);
+        }
+}
+
+static void fmod_and_log_are_exact(void **state) {
+    (void)state;
+    leat__rng rng = leat__rng_at(9, 0, 0, 0);
+    for (int i = 0; i < 100000; i++) {
+        const double x = between(&rng, -1, 1) * exp(between(&rng, -300, 300)),
+                     y = between(&rng, -1, 1) * exp(between(&rng, -30, 30));
+        assert_true(leat__fmod(x, y) == fmod(x, y));
+    }
+    assert_true(isnan(leat__fmod(1, 0)) && isnan(leat__fmod(INFINITY, 2)) && leat__fmod(3, INFINITY) == 3);
+    assert_true(leat__fmod(5e-324, 3e-310) == 5e-324 && leat__fmod(1e300, 5e-324) == 0);
+    assert_true(isinf(leat__log_any(0)) && isnan(leat__log_any(-1)) && isinf(leat__log_any(INFINITY)));
+}
+
 static void sin_and_cos_are_near(void **state) {
     (void)state;
     leat__rng rng = leat__rng_at(5, 0, 0, 0);
@@ -90,6 +125,7 @@ static void bits_are_fixed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_near),          cmocka_unit_test(log_is_near),
+        cmocka_unit_test(pow_is_near),          cmocka_unit_test(fmod_and_log_are_exact),
         cmocka_unit_test(sin_and_cos_are_near), cmocka_unit_test(rounds_halves_to_even),
         cmocka_unit_test(bits_are_fixed),
     };

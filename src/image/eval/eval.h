@@ -128,11 +128,15 @@ typedef LEAT_FN_EVAL_CAST(leat__eval_cast_fn);
 /* Adds n values, the k-th to lane[k % lanes]; they begin with lane 0. */
 #define LEAT_FN_EVAL_SUM(name) void name(double *lane, size_t lanes, const float *src, size_t n)
 typedef LEAT_FN_EVAL_SUM(leat__eval_sum_fn);
+/* Past the caches; the caller fences afterwards. */
+#define LEAT_FN_EVAL_STREAM(name) void name(void *dst, const void *src, size_t bytes)
+typedef LEAT_FN_EVAL_STREAM(leat__eval_stream_fn);
 
 typedef struct leat__eval_kernels {
     leat__eval_fn *fn[LEAT_EVAL_OPS][LEAT_EVAL_TYPES]; /* NULL: there is none */
     leat__eval_cast_fn *cast;
     leat__eval_sum_fn *sum;
+    leat__eval_stream_fn *stream;
 } leat__eval_kernels;
 
 const leat__eval_kernels *leat__eval_kernels_c(void);
@@ -159,6 +163,11 @@ typedef struct leat__eval_loop {
     const leat__eval_step *step;
     int n_regs;
     size_t tile; /* values at a time                     */
+    /* Not NULL: the result for every value of the only leaf that is no constant, which is u8, at each place of the last axis,
+     * of which there are `period`: entry value * period + place. */
+    const void *table;
+    size_t period;
+    int table_leaf;
 } leat__eval_loop;
 
 typedef struct leat__eval_node {
@@ -206,6 +215,7 @@ typedef struct leat__eval_call { /* one sample */
     size_t scratch_max;            /* bytes of it                                       */
     uint64_t key, position;        /* of its draws                                      */
     uint32_t operation;
+    uint32_t stream; /* bit k: result k is not read again soon, and goes past the caches  */
     /* Memory for a result, aligned to its values; NULL without. */
     void *(*place)(void *user, int output, const leat__eval_node *node, const int64_t *shape, size_t bytes,
                    leat_error *err);

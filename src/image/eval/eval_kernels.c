@@ -8,6 +8,10 @@
 #include "image/x86/image_x86.h"
 #endif
 
+static LEAT_FN_EVAL_STREAM(stream_bytes) {
+    memcpy(dst, src, bytes);
+}
+
 static const leat__eval_kernels plain = EVAL_TABLE;
 
 const leat__eval_kernels *leat__eval_kernels_c(void) {

@@ -16,24 +16,22 @@
 #define EVAL_LESS(type, x, y) ((x) < (y) || (x) != (x) ? (x) : (y))
 #define EVAL_MORE(type, x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
 
-static inline float one_floor_f32(float x) {
-    const bool small = x > -0x1p23f && x < 0x1p23f; /* beyond there are no fractions; nor of NaN */
-    const float s = small ? x : 0.0f, t = (float)(int32_t)s, down = t > s ? t - 1.0f : t;
-    return small ? down : x;
-}
-static inline double one_floor_f64(double x) {
-    const bool small = x > -0x1p52 && x < 0x1p52;
-    const double s = small ? x : 0.0, t = (double)(int64_t)s, down = t > s ? t - 1.0 : t;
-    return small ? down : x;
-}
-/* Halves to even. */
+/* Halves to even; beyond 2^23 there are no fractions. */
 static inline float one_round_f32(float x) {
-    const float size = x < 0.0f ? -x : x, whole = (size + 0x1p23f) - 0x1p23f;
-    return size < 0x1p23f ? (x < 0.0f ? -whole : whole) : x;
+    const float size = __builtin_fabsf(x), whole = (size + 0x1p23f) - 0x1p23f;
+    return __builtin_copysignf(size < 0x1p23f ? whole : size, x);
 }
 static inline double one_round_f64(double x) {
-    const double size = x < 0.0 ? -x : x, whole = (size + 0x1p52) - 0x1p52;
-    return size < 0x1p52 ? (x < 0.0 ? -whole : whole) : x;
+    const double size = __builtin_fabs(x), whole = (size + 0x1p52) - 0x1p52;
+    return __builtin_copysign(size < 0x1p52 ? whole : size, x);
+}
+static inline float one_floor_f32(float x) {
+    const float near = one_round_f32(x);
+    return near > x ? near - 1.0f : near;
+}
+static inline double one_floor_f64(double x) {
+    const double near = one_round_f64(x);
+    return near > x ? near - 1.0 : near;
 }
 static inline double one_mod_f64(double x, double y) {
     const double r = leat__fmod(x, y);
@@ -209,34 +207,34 @@ static EVAL_UNUSED LEAT_FN_EVAL_SUM(sum_lanes) {
 #define EVAL_ROW_FLOAT(name) \
     { name##_f32, name##_f64 }
 /* The table of the file that includes this. */
-#define EVAL_TABLE                                            \
-    {                                                         \
-        .fn = {[LEAT_EVAL_ADD] = EVAL_ROW_ANY(add),           \
-               [LEAT_EVAL_SUB] = EVAL_ROW_ANY(sub),           \
-               [LEAT_EVAL_MUL] = EVAL_ROW_ANY(mul),           \
-               [LEAT_EVAL_DIV] = EVAL_ROW_FLOAT(div),         \
-               [LEAT_EVAL_FLOORDIV] = EVAL_ROW_ANY(floordiv), \
-               [LEAT_EVAL_MOD] = EVAL_ROW_ANY(mod),           \
-               [LEAT_EVAL_POW] = EVAL_ROW_SIGNED(pow),        \
-               [LEAT_EVAL_MIN] = EVAL_ROW_ANY(min),           \
-               [LEAT_EVAL_MAX] = EVAL_ROW_ANY(max),           \
-               [LEAT_EVAL_AND] = EVAL_ROW_WHOLE(and),         \
-               [LEAT_EVAL_OR] = EVAL_ROW_WHOLE(or),           \
-               [LEAT_EVAL_XOR] = EVAL_ROW_WHOLE(xor),         \
-               [LEAT_EVAL_EQ] = EVAL_ROW_ANY(eq),             \
-               [LEAT_EVAL_NE] = EVAL_ROW_ANY(ne),             \
-               [LEAT_EVAL_LT] = EVAL_ROW_ANY(lt),             \
-               [LEAT_EVAL_LE] = EVAL_ROW_ANY(le),             \
-               [LEAT_EVAL_ABS] = EVAL_ROW_SIGNED(abs),        \
-               [LEAT_EVAL_SIGN] = EVAL_ROW_SIGNED(sign),      \
-               [LEAT_EVAL_FLOOR] = EVAL_ROW_FLOAT(floor),     \
-               [LEAT_EVAL_ROUND] = EVAL_ROW_FLOAT(round),     \
-               [LEAT_EVAL_SQRT] = EVAL_ROW_FLOAT(sqrt),       \
-               [LEAT_EVAL_EXP] = EVAL_ROW_FLOAT(exp),         \
-               [LEAT_EVAL_LOG] = EVAL_ROW_FLOAT(log),         \
-               [LEAT_EVAL_SIN] = EVAL_ROW_FLOAT(sin),         \
-               [LEAT_EVAL_COS] = EVAL_ROW_FLOAT(cos)},        \
-        .cast = cast_pairs, .sum = sum_lanes                  \
+#define EVAL_TABLE                                                   \
+    {                                                                \
+        .fn = {[LEAT_EVAL_ADD] = EVAL_ROW_ANY(add),                  \
+               [LEAT_EVAL_SUB] = EVAL_ROW_ANY(sub),                  \
+               [LEAT_EVAL_MUL] = EVAL_ROW_ANY(mul),                  \
+               [LEAT_EVAL_DIV] = EVAL_ROW_FLOAT(div),                \
+               [LEAT_EVAL_FLOORDIV] = EVAL_ROW_ANY(floordiv),        \
+               [LEAT_EVAL_MOD] = EVAL_ROW_ANY(mod),                  \
+               [LEAT_EVAL_POW] = EVAL_ROW_SIGNED(pow),               \
+               [LEAT_EVAL_MIN] = EVAL_ROW_ANY(min),                  \
+               [LEAT_EVAL_MAX] = EVAL_ROW_ANY(max),                  \
+               [LEAT_EVAL_AND] = EVAL_ROW_WHOLE(and),                \
+               [LEAT_EVAL_OR] = EVAL_ROW_WHOLE(or),                  \
+               [LEAT_EVAL_XOR] = EVAL_ROW_WHOLE(xor),                \
+               [LEAT_EVAL_EQ] = EVAL_ROW_ANY(eq),                    \
+               [LEAT_EVAL_NE] = EVAL_ROW_ANY(ne),                    \
+               [LEAT_EVAL_LT] = EVAL_ROW_ANY(lt),                    \
+               [LEAT_EVAL_LE] = EVAL_ROW_ANY(le),                    \
+               [LEAT_EVAL_ABS] = EVAL_ROW_SIGNED(abs),               \
+               [LEAT_EVAL_SIGN] = EVAL_ROW_SIGNED(sign),             \
+               [LEAT_EVAL_FLOOR] = EVAL_ROW_FLOAT(floor),            \
+               [LEAT_EVAL_ROUND] = EVAL_ROW_FLOAT(round),            \
+               [LEAT_EVAL_SQRT] = EVAL_ROW_FLOAT(sqrt),              \
+               [LEAT_EVAL_EXP] = EVAL_ROW_FLOAT(exp),                \
+               [LEAT_EVAL_LOG] = EVAL_ROW_FLOAT(log),                \
+               [LEAT_EVAL_SIN] = EVAL_ROW_FLOAT(sin),                \
+               [LEAT_EVAL_COS] = EVAL_ROW_FLOAT(cos)},               \
+        .cast = cast_pairs, .sum = sum_lanes, .stream = stream_bytes \
     }
 
 #endif

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "image/eval/eval.h"
 
+enum { TILE_STEP = 256 };
+
 typedef enum leaf_mode { LEAF_DIRECT, LEAF_SINGLE, LEAF_PERIOD, LEAF_STRIDED } leaf_mode;
 
 typedef struct operand {
@@ -20,88 +22,87 @@ typedef struct operand {
     bool filled;
 } operand;
 
-/* Copies of `item` bytes are loads and stores when the size is known. */
-#define STRIDED_COPY(type)                                 \
-    for (size_t k = 0; k < n; k++) {                       \
-        memcpy(dst + k * sizeof(type), src, sizeof(type)); \
-        src += stride * (ptrdiff_t)sizeof(type);           \
-    }                                                      \
-    return
+/* Rows of n values between packed memory and memory with these strides: one row behind the other there. Pixels are short rows,
+ * so the usual numbers of channels are loops of their own. */
+#define COPY_ROWS(type, n_)                                                                    \
+    for (size_t r = 0; r < rows; r++) {                                                        \
+        for (size_t k = 0; k < (n_); k++)                                                      \
+            if (give) memcpy(at + (ptrdiff_t)k * by, packed + k * sizeof(type), sizeof(type)); \
+            else memcpy(packed + k * sizeof(type), at + (ptrdiff_t)k * by, sizeof(type));      \
+        packed += (n_) * sizeof(type);                                                         \
+        at += apart;                                                                           \
+    }
 
-static void copy_run(uint8_t *dst, const uint8_t *src, ptrdiff_t stride, size_t item, size_t n) {
-    if (stride == 1) {
-        memcpy(dst, src, n * item);
-        return;
+#define COPY_ANY(type, name)                                                                                 \
+    static inline __attribute__((always_inline)) void name(uint8_t *packed, uint8_t *at, ptrdiff_t apart,    \
+                                                           ptrdiff_t by, size_t rows, size_t n, bool give) { \
+        const ptrdiff_t item = (ptrdiff_t)sizeof(type);                                                      \
+        if (by == item && n > 4) {                                                                           \
+            for (size_t r = 0; r < rows; r++, packed += n * sizeof(type), at += apart) {                     \
+                if (give) memcpy(at, packed, n * sizeof(type));                                              \
+                else memcpy(packed, at, n * sizeof(type));                                                   \
+            }                                                                                                \
+        } else if (n == 3) {                                                                                 \
+            COPY_ROWS(type, 3)                                                                               \
+        } else if (n == 1) {                                                                                 \
+            COPY_ROWS(type, 1)                                                                               \
+        } else {                                                                                             \
+            COPY_ROWS(type, n)                                                                               \
+        }                                                                                                    \
     }
-    switch (item) {
-    case 1: STRIDED_COPY(uint8_t);
-    case 2: STRIDED_COPY(uint16_t);
-    case 4: STRIDED_COPY(uint32_t);
-    default: STRIDED_COPY(uint64_t);
-    }
+
+COPY_ANY(uint8_t, copy_1)
+COPY_ANY(uint16_t, copy_2)
+COPY_ANY(uint32_t, copy_4)
+COPY_ANY(uint64_t, copy_8)
+
+/* give: from packed memory; else into it. */
+static void copy_rows(uint8_t *packed, uint8_t *at, ptrdiff_t apart, ptrdiff_t by, size_t rows, size_t n,
+                      size_t item, bool give) {
+    if (item == 1)
+        give ? copy_1(packed, at, apart, by, rows, n, true) : copy_1(packed, at, apart, by, rows, n, false);
+    else if (item == 2)
+        give ? copy_2(packed, at, apart, by, rows, n, true) : copy_2(packed, at, apart, by, rows, n, false);
+    else if (item == 4)
+        give ? copy_4(packed, at, apart, by, rows, n, true) : copy_4(packed, at, apart, by, rows, n, false);
+    else give ? copy_8(packed, at, apart, by, rows, n, true) : copy_8(packed, at, apart, by, rows, n, false);
 }
 
-#define STRIDED_STORE(type)                                \
-    for (size_t k = 0; k < n; k++) {                       \
-        memcpy(dst, src + k * sizeof(type), sizeof(type)); \
-        dst += stride * (ptrdiff_t)sizeof(type);           \
-    }                                                      \
-    return
-
-static void store_run(uint8_t *dst, const uint8_t *src, ptrdiff_t stride, size_t item, size_t n) {
-    if (stride == 1) {
-        memcpy(dst, src, n * item);
-        return;
-    }
-    switch (item) {
-    case 1: STRIDED_STORE(uint8_t);
-    case 2: STRIDED_STORE(uint16_t);
-    case 4: STRIDED_STORE(uint32_t);
-    default: STRIDED_STORE(uint64_t);
-    }
-}
-
-typedef void run_fn(uint8_t *packed, uint8_t *strided, ptrdiff_t stride, size_t item, size_t n);
-
-static void take_run(uint8_t *packed, uint8_t *strided, ptrdiff_t stride, size_t item, size_t n) {
-    copy_run(packed, strided, stride, item, n);
-}
-static void give_run(uint8_t *packed, uint8_t *strided, ptrdiff_t stride, size_t item, size_t n) {
-    store_run(strided, packed, stride, item, n);
-}
-
-/* Walks over n values from number `from` on, in runs of the last axis. */
-static void walk(run_fn *each, uint8_t *packed, const leat__eval_view *view, int ndim, size_t item,
-                 size_t from, size_t n) {
-    if (ndim == 0) {
-        each(packed, (uint8_t *)(uintptr_t)view->data, 1, item, n);
-        return;
-    }
-    int64_t index[LEAT_EVAL_AXES];
+/* Walks over n values from number `from` on, as many whole rows of the last axis at once as there are. */
+static void walk(uint8_t *packed, const leat__eval_view *view, int ndim, size_t item, size_t from, size_t n,
+                 bool give) {
+    int64_t index[LEAT_EVAL_AXES + 1] = {0};
+    const int last = ndim - 1, above = ndim - 2;
     size_t rest = from;
-    for (int k = ndim - 1; k >= 0; k--) {
+    if (ndim == 0) {
+        copy_rows(packed, (uint8_t *)(uintptr_t)view->data, 0, (ptrdiff_t)item, 1, n, item, give);
+        return;
+    }
+    for (int k = last; k >= 0; k--) {
         index[k] = (int64_t)(rest % (size_t)view->shape[k]);
         rest /= (size_t)view->shape[k];
     }
-    const int last = ndim - 1;
+    const size_t row = (size_t)view->shape[last];
     while (n > 0) {
         ptrdiff_t offset = 0;
         for (int k = 0; k < ndim; k++) offset += index[k] * view->stride[k];
-        const size_t run = LEAT_MIN(n, (size_t)(view->shape[last] - index[last]));
-        each(packed, (uint8_t *)(uintptr_t)view->data + offset * (ptrdiff_t)item, view->stride[last], item,
-             run);
-        packed += run * item;
-        n -= run;
+        uint8_t *at = (uint8_t *)(uintptr_t)view->data + offset * (ptrdiff_t)item;
+        const ptrdiff_t by = view->stride[last] * (ptrdiff_t)item;
+        size_t rows = 1, run = LEAT_MIN(n, row - (size_t)index[last]);
+        if (above >= 0 && index[last] == 0 && n >= row)
+            rows = LEAT_MIN(n / row, (size_t)(view->shape[above] - index[above]));
+        copy_rows(packed, at, above < 0 ? 0 : view->stride[above] * (ptrdiff_t)item, by, rows, run, item,
+                  give);
+        packed += rows * run * item;
+        n -= rows * run;
         index[last] = 0;
-        for (int k = last - 1; k >= 0; k--) {
-            if (++index[k] < view->shape[k]) break;
-            index[k] = 0;
-        }
+        if (above >= 0) index[above] += (int64_t)rows;
+        for (int k = above; k > 0 && index[k] == view->shape[k]; k--) index[k] = 0, index[k - 1]++;
     }
 }
 
 void leat__eval_gather(void *dst, const leat__eval_view *view, int ndim, size_t item, size_t from, size_t n) {
-    walk(take_run, dst, view, ndim, item, from, n);
+    walk(dst, view, ndim, item, from, n, false);
 }
 
 /* ---------------------------------------------------------------------------------------------- leaves */
@@ -113,6 +114,8 @@ typedef struct looping {
     int ndim; /* of merged axes */
     size_t item, total, tile;
     bool packed; /* the result lies in one piece */
+    bool stream; /* and goes past the caches     */
+    bool table;  /* the table of the loop holds  */
     int n_leaves;
     operand *leaf;
 } looping;
@@ -198,6 +201,11 @@ static void choose_mode(looping *l, operand *leaf, size_t *period) {
         leaf->mode = leaf->mode == LEAF_SINGLE ? LEAF_PERIOD : LEAF_STRIDED;
 }
 
+static bool has_table(const looping *l) {
+    return l->loop->table && l->leaf[l->loop->table_leaf].mode == LEAF_DIRECT &&
+           l->tile % l->loop->period == 0;
+}
+
 static void begin_loop(looping *l, const leat__eval_node *node) {
     const leat__eval_running *run = l->run;
     const int ndim = node->ndim;
@@ -211,10 +219,16 @@ static void begin_loop(looping *l, const leat__eval_node *node) {
     l->ndim = ndim;
     merge_axes(l);
     l->packed = repeats(&l->into, l->ndim, 0);
+    l->stream = l->packed && node->output >= 0 && run->call->stream >> node->output & 1;
     l->tile = l->loop->tile;
     size_t period = 1;
     for (int i = 0; i < l->n_leaves; i++) choose_mode(l, &l->leaf[i], &period);
-    l->tile = l->tile / period * period;
+    /* Steps of a quarter of a page: a tile that begins at ever other places of a page would soon be read where the processor takes
+     * a store to a register for one to the same place. */
+    const size_t even = common(period, TILE_STEP);
+    l->tile = even <= l->tile ? l->tile / even * even : l->tile / period * period;
+    if (l->loop->table) l->tile = l->tile / l->loop->period * l->loop->period;
+    l->table = has_table(l);
 }
 
 /* One row after the other, up to the end of a tile. */
@@ -294,6 +308,36 @@ static int run_step(const looping *l, const leat__eval_step *step, uint8_t *dst,
     }
 }
 
+/* The result is read from the table of the loop, if the leaf lies as it was planned. */
+#define LOOK_UP(type)                                                              \
+    do {                                                                           \
+        const type *table = l->loop->table;                                        \
+        type *restrict d = (type *)(void *)result;                                 \
+        if (period == 1) {                                                         \
+            for (size_t k = 0; k < n; k++) d[k] = table[value[k]];                 \
+        } else if (period == 3) {                                                  \
+            for (size_t k = 0; k + 3 <= n; k += 3) {                               \
+                d[k] = table[value[k] * 3u];                                       \
+                d[k + 1] = table[value[k + 1] * 3u + 1];                           \
+                d[k + 2] = table[value[k + 2] * 3u + 2];                           \
+            }                                                                      \
+        } else {                                                                   \
+            for (size_t k = 0, c = 0; k < n; k++, c = c + 1 == period ? 0 : c + 1) \
+                d[k] = table[value[k] * period + c];                               \
+        }                                                                          \
+    } while (0)
+
+static void look_up(const looping *l, uint8_t *result, size_t from, size_t n) {
+    const uint8_t *value = l->leaf[l->loop->table_leaf].view.data + from;
+    const size_t period = l->loop->period;
+    switch (l->item) {
+    case 1: LOOK_UP(uint8_t); break;
+    case 2: LOOK_UP(uint16_t); break;
+    case 4: LOOK_UP(uint32_t); break;
+    default: LOOK_UP(uint64_t); break;
+    }
+}
+
 static int fail_kernel(int why, leat_error *err) {
     return leat__fail(err, LEAT_ERR_ARGUMENT, "%s",
                       why == LEAT_EVAL_BY_ZERO ? "a whole number is divided by zero"
@@ -302,16 +346,20 @@ static int fail_kernel(int why, leat_error *err) {
 
 static int run_tile(const looping *l, size_t from, size_t n, leat_error *err) {
     uint8_t *const registers = l->run->registers;
-    uint8_t *result = l->packed ? (uint8_t *)(uintptr_t)l->into.data + from * l->item
-                                : registers + (size_t)l->loop->n_regs * LEAT_EVAL_REGISTER;
+    uint8_t *const packed = (uint8_t *)(uintptr_t)l->into.data + from * l->item;
+    uint8_t *result =
+        l->packed && !l->stream ? packed : registers + (size_t)l->loop->n_regs * LEAT_EVAL_REGISTER;
     for (int i = 0; i < l->n_leaves; i++)
         if (l->leaf[i].mode == LEAF_STRIDED) l->leaf[i].filled = false;
-    for (const leat__eval_step *step = l->loop->step; step < l->loop->step + l->loop->n_steps; step++) {
+    if (l->table) look_up(l, result, from, n);
+    for (const leat__eval_step *step = l->loop->step; !l->table && step < l->loop->step + l->loop->n_steps;
+         step++) {
         uint8_t *dst = step->dst < 0 ? result : registers + (size_t)step->dst * LEAT_EVAL_REGISTER;
         const int why = run_step(l, step, dst, from, n);
         if (LEAT_UNLIKELY(why)) return fail_kernel(why, err);
     }
-    if (!l->packed) walk(give_run, result, &l->into, l->ndim, l->item, from, n);
+    if (l->stream) l->run->call->kernels->stream(packed, result, n * l->item);
+    else if (!l->packed) walk(result, &l->into, l->ndim, l->item, from, n, true);
     return 0;
 }
 

@@ -138,6 +138,87 @@ static int write_steps(const compiling *c, int root, leat__eval_loop *loop, int1
     return 0;
 }
 
+/* ----------------------------------------------------------------------------------------------- tables
+ * A loop over u8 values and constants has 256 results, or 256 for each place of the last axis. Where computing a value takes
+ * longer than looking it up, they are computed when the plan is made, by the very same steps. */
+
+enum { PERIOD_MAX = 16, LOOK_UP_COST = 10 };
+
+static int cost_of(const leat__eval_loop *loop) {
+    int cost = 0;
+    for (int i = 0; i < loop->n_steps; i++) {
+        const int op = loop->step[i].op;
+        if (op == LEAT_EVAL_RANDOM) return 0;
+        cost +=
+            op == LEAT_EVAL_DIV || op == LEAT_EVAL_SQRT ? 2
+            : op == LEAT_EVAL_FLOORDIV || op == LEAT_EVAL_MOD || op == LEAT_EVAL_POW || op >= LEAT_EVAL_EXP
+                ? 50
+                : 1;
+    }
+    return cost;
+}
+
+/* The only leaf that is no constant, if it is u8 and the constants depend on the last axis at most; else -1. */
+static int table_leaf(const compiling *c, int root, const leat__eval_loop *loop, int64_t *period) {
+    const leat__eval_node *result = &c->program->node[root];
+    int found = -1;
+    *period = 1;
+    if (result->ndim < 2 || cost_of(loop) <= LOOK_UP_COST) return -1;
+    const int64_t last = result->shape[result->ndim - 1];
+    for (int i = 0; i < loop->n_leaves; i++) {
+        const leat__eval_node *leaf = &c->program->node[loop->leaf[i]];
+        if (leaf->op != LEAT_EVAL_CONST) {
+            if (found >= 0 || leaf->dtype != LEAT_DTYPE_U8 || !same_shape(leaf, result)) return -1;
+            found = i;
+            continue;
+        }
+        for (int k = 0; k < leaf->ndim - 1; k++)
+            if (leaf->shape[k] != 1) return -1;
+        if (leaf->ndim == 0 || leaf->shape[leaf->ndim - 1] == 1) continue;
+        if (last != leaf->shape[leaf->ndim - 1] || last > PERIOD_MAX) return -1;
+        *period = last;
+    }
+    return found;
+}
+
+/* Runs the loop over a picture of all values: row v has v at each place. */
+static int fill_table(const compiling *c, int root, leat__eval_loop *loop, int which, int64_t period) {
+    leat__expression *e = c->e;
+    leat__eval_node wanted = c->program->node[root];
+    leat__eval_view view[LEAT_EVAL_NODES];
+    const leat__eval_call call = {.kernels = leat__eval_kernels_c()};
+    leat__eval_running run = {.program = c->program, .call = &call, .view = view};
+    const int leaf = loop->leaf[which], axes = c->program->node[leaf].ndim;
+    uint8_t *values = leat__expression_alloc(e, 256 * (size_t)period);
+    void *table = leat__expression_alloc(e, 256 * (size_t)period * leat_dtype_size(wanted.dtype));
+    if (!values || !table) return LEAT_ERR_MEMORY;
+    for (size_t k = 0; k < 256 * (size_t)period; k++) values[k] = (uint8_t)(k / (size_t)period);
+    for (int i = 0; i < loop->n_leaves; i++) {
+        const leat__eval_node *constant = &c->program->node[loop->leaf[i]];
+        leat__eval_view *of = &view[loop->leaf[i]];
+        *of = (leat__eval_view){.data = constant->data};
+        memcpy(of->shape, constant->shape, sizeof of->shape);
+        if (i == which) {
+            of->data = values;
+            for (int k = 0; k < axes; k++) of->shape[k] = k == axes - 2 ? 256 : k == axes - 1 ? period : 1;
+        }
+        leat__eval_pack(of, constant->ndim);
+    }
+    leat__eval_view into = {.data = table, .shape = {256, period}, .stride = {period, 1}};
+    run.registers = leat__alloc(LEAT_MEM_PLAN, c->program->registers);
+    if (!run.registers) return leat__fail_memory(e->err, c->program->registers, "an expression");
+    wanted.ndim = 2;
+    wanted.output = -1;
+    leat_error unused;
+    const int rc = leat__eval_run_loop(&run, &wanted, &into, &unused);
+    leat__free(run.registers);
+    if (rc < 0) return 0; /* division by a zero among the values: told for the sample that has it */
+    loop->period = (size_t)period;
+    loop->table_leaf = which;
+    loop->table = table;
+    return 0;
+}
+
 static int compile_loop(compiling *c, int root) {
     leat__expression *e = c->e;
     int16_t leaf[LEAT_EVAL_LEAVES];
@@ -158,7 +239,9 @@ static int compile_loop(compiling *c, int root) {
     const size_t bytes = (size_t)(loop->n_regs + 1 + loop->n_leaves) * LEAT_EVAL_REGISTER;
     c->program->registers = LEAT_MAX(c->program->registers, bytes);
     c->program->node[root].loop = loop;
-    return 0;
+    int64_t period;
+    const int which = table_leaf(c, root, loop, &period);
+    return which < 0 ? 0 : fill_table(c, root, loop, which, period);
 }
 
 int leat__program_compile(leat__expression *e) {
