@@ -466,6 +466,8 @@ def test_iterators():
         iterator.get_next()
     with pytest.raises(StopIteration):
         next(iterator)
+    arrays = Dataset.range(3).as_numpy_iterator()
+    assert isinstance(arrays, tf.data.NumpyIterator) and [arrays.next(), next(arrays)] == [0, 1]
     with pytest.raises(TypeError, match="infinite"):
         len(Dataset.range(3).repeat())
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import tensorflow as tf  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
+from .._arrays import NUMPY_NAMES
 from .._errors import Error
 from . import sources, verbs
 from .chain import Chain, Columns, Refused, mapped
-from .iterators import EngineIterator, translating
+from .iterators import ArrayIterator, EngineIterator, translating
 from .modes import eager, tell, wanted
 from .reading import Reader
 from .seeds import chain_seed, operation_seed
@@ -139,7 +140,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
                     built = chain.build()
                     if 0 <= chain.cardinality <= 2 and chain.batched:
                         built = built.configure(slots=max(chain.cardinality, 1))
-                    built._plan()
+                    _check(chain, built)
                     self._built = built
                 except (Error, Refused, tf.errors.OpError) as error:
                     self._failed = True
@@ -159,7 +160,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
         built = self._engine() if eager() else None
         if built is None:
             return self._realised().as_numpy_iterator()
-        return translating(Reader(self._chain, built))
+        return ArrayIterator(Reader(self._chain, built))
 
     @property
     def element_spec(self) -> Any:
@@ -355,6 +356,17 @@ def _of_arrays(name: str, tensors: Any, label: Any) -> Any:
         return getattr(Real, name)(mapped(chain.structure, lambda field: columns.array(field)[0] if single
                                           else columns.array(field)), label)
     return Dataset._over(chain, make)
+
+
+def _check(chain: Chain, built: Any) -> None:
+    """What the engine will give has the types and shapes that TensorFlow expects; otherwise TensorFlow makes the elements."""
+    found = {name: (NUMPY_NAMES[dtype], shape, ragged) for name, dtype, shape, ragged in built._plan().fields}
+    for field in chain.fields:
+        dtype, shape, ragged = found[field]
+        spec = chain.specs[field]
+        fits = ragged or spec.shape.is_compatible_with([None if n < 0 else n for n in shape])
+        if ("string" if dtype == "bytes" else dtype) != spec.dtype.name or not fits:
+            raise Refused(f"the engine gives {dtype} {shape} where TensorFlow has {spec.dtype.name} {spec.shape}")
 
 
 def chain_of(dataset: Any, verb: str) -> Chain:

@@ -24,6 +24,21 @@ def translating(reader: Reader) -> Iterator[Any]:
         raise translated(error) from error
 
 
+class ArrayIterator(tf.data.NumpyIterator):  # type: ignore[misc]
+    """What as_numpy_iterator() gives."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._elements = translating(reader)
+
+    def __iter__(self) -> ArrayIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._elements)
+
+    next = __next__
+
+
 class EngineIterator(_iterators.OwnedIterator):  # type: ignore[misc]
     """An iterator over the engine's elements. As soon as TensorFlow wants its resource (an argument of a tf.function, a
     checkpoint), it goes on as TensorFlow's own."""
