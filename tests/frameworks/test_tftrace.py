@@ -424,6 +424,15 @@ def window(path):
     return tf.image.resize(tf.io.decode_and_crop_jpeg(data, tf.stack([y, x, height, width]), channels=3), [8, 8])
 
 
+def maybe_gray(x):
+    return tf.cond(tf.random.uniform(()) < 0.3, lambda: tf.tile(tf.image.rgb_to_grayscale(x), [1, 1, 3]), lambda: x)
+
+
+def either(x):
+    x = tf.image.random_flip_left_right(x)
+    return tf.where(tf.random.uniform(()) < 0.3, tf.minimum(x, 90), x)
+
+
 def brighter(x):
     return tf.cond(tf.random.uniform(()) < 0.4, lambda: tf.minimum(f32(x), 0.5), lambda: f32(x))
 
@@ -432,7 +441,8 @@ def test_other_ways_to_draw(paths):
     chain, real = many(paths)
     distributed_alike(lower_map(chain, window), real.map(window))
     chain, real = many(PIXELS)
-    distributed_alike(lower_map(chain, brighter), real.map(brighter))
+    for function in (brighter, maybe_gray, either):
+        distributed_alike(lower_map(chain, function), real.map(function))
     turn = lambda x: tf.image.rot90(x[:, :12], tf.random.uniform([], 0, 4, tf.int32))  # noqa: E731
     distributed_alike(lower_map(chain, turn), real.map(turn))
 

@@ -102,6 +102,16 @@ def drawn_by_a_generator(x):
     return tf.cast(x, tf.float32) * RNG.uniform()
 
 
+LOOKUP = keras.layers.StringLookup(vocabulary=["cat", "dog"], num_oov_indices=0)
+
+
+def test_checks_of_layers_are_not_the_programs():
+    words = numpy.array([b"dog", b"cat"], object)
+    strings = Chain(Columns({"x": words}, 2), "x", {"x": tf.TensorSpec((), tf.string)})
+    lowered = lower_map(strings, lambda x: LOOKUP(x))
+    assert next(iter(lowered.then("batch", 2).build())).tolist() == [1, 0]
+
+
 def test_numbers_that_python_draws_are_told():
     for function in (drawn_by_numpy, drawn_by_a_generator):
         with pytest.raises(Refused, match="use tf.random"):

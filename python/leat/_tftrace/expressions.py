@@ -122,8 +122,10 @@ def _begin(flows: list[Flow]) -> int:
         while begin and steps[begin - 1].name == "eval":
             begin -= 1
         return begin if len(_text(flows[0], begin)) < LONGEST else len(steps)
-    begin = min(map(_place, flows))
-    if any(flow.steps[:begin] != steps[:begin] for flow in flows):
+    begin = min(len(flow.steps) for flow in flows)
+    while begin and any(flow.steps[:begin] != steps[:begin] for flow in flows):
+        begin -= 1
+    if any(_place(flow) > begin for flow in flows):
         raise Refused("arithmetic with two results of one field")
     return begin
 
@@ -275,4 +277,4 @@ def spelled(step: Step, field: str) -> dict[str, str]:
 
 def copied(flow: Flow, name: str) -> Step:
     """The step that makes a second field of one."""
-    return Step("joint", (("eval", ({name: _name(flow.field)},), {}), (name, flow.field), (flow,)))
+    return Step("joint", (("copy", (flow.field, name), {}), (name, flow.field), (flow,)))

@@ -296,6 +296,17 @@ def rgb_to_grayscale(low: Lowering, ref: Ref, mark: Mark) -> Value:
     return flow.then("rgb_to_grayscale", shape=(*flow.shape[:2], 1))
 
 
+@node("Tile")
+def three_times(low: Lowering, ref: Ref) -> Value:
+    """tf.image.grayscale_to_rgb of what rgb_to_grayscale has made."""
+    flow = low.picture(low.input(ref, 0), "tf.tile")
+    counts = low.known(low.input(ref, 1), "the multiples of tf.tile").tolist()
+    if counts[low.batched:] != [1, 1, 3] or counts[0] != 1 or not flow.steps or flow.steps[-1].name != "rgb_to_grayscale":
+        raise Refused("tf.tile")
+    before = replace(flow, steps=flow.steps[:-1])
+    return before.then("rgb_to_grayscale", channels=3, shape=flow.shape and (*flow.shape[:2], 3))
+
+
 @marked("tf.image.per_image_standardization")
 def per_image_standardization(low: Lowering, ref: Ref, mark: Mark) -> Value:
     return _image(low, ref, mark).then("per_image_standardization", dtype="float32")

@@ -89,14 +89,22 @@ def _wrapper(name: str, real: Callable[..., Any]) -> Any:
     return tf.autograph.experimental.do_not_convert(marked)
 
 
+def _caller() -> str:
+    """The package that calls a wrapper; TensorFlow stands between both."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("tensorflow."):
+        frame = frame.f_back
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
+
+
 def _check_wrapper(name: str, real: Callable[..., Any]) -> Any:
     import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     @functools.wraps(real)
     def checked(*args: Any, **kwargs: Any) -> Any:
         marks: Marks | None = getattr(_active, "marks", None)
-        caller = sys._getframe(1).f_globals.get("__name__", "")
-        if marks is not None and caller.partition(".")[0] != "keras":  # its layers check what they are given
+        if marks is not None and _caller() != "keras":  # its layers check what they are given
             marks.checks.append(name)
         return real(*args, **kwargs)
 
