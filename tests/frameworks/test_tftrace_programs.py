@@ -112,6 +112,15 @@ def test_checks_of_layers_are_not_the_programs():
     assert next(iter(lowered.then("batch", 2).build())).tolist() == [1, 0]
 
 
+def test_columns_that_operations_have_changed_are_not_folded():
+    labels = numpy.arange(6)
+    made = Chain(Columns({"x": PIXELS, "y": labels}, 6), ("x", "y"), {"x": SPEC, "y": tf.TensorSpec((), tf.int32)})
+    for changed in (made.then("cast", "y", "i32"), made.then("cast", "i32", field="y")):
+        lowered = lower_map(changed, lambda x, y: y * 2 + 1)
+        assert next(iter(lowered.then("batch", 6).build())).tolist() == (labels * 2 + 1).tolist()
+        assert "made" not in lowered.source.arrays
+
+
 def test_numbers_that_python_draws_are_told():
     for function in (drawn_by_numpy, drawn_by_a_generator):
         with pytest.raises(Refused, match="use tf.random"):

@@ -21,7 +21,9 @@ def touched(chain: Chain, parsed: bool = True) -> set[str]:
     """Fields that operations of the chain have changed, or made by parsing."""
     found: set[str] = set()
     for each in chain.operations:
-        found |= set(str(each.kwargs["field"]).split(",")) if "field" in each.kwargs else set()
+        if each.name in OPS and any(arg.name == "field" for arg in OPS[each.name].args):
+            given = each.kwargs.get("field", ("image", *(word for word in each.args if isinstance(word, str))))
+            found |= set(given.split(",") if isinstance(given, str) else given)
         if each.name in ("random_apply", "random_choice"):
             for text in each.args[1:]:
                 for operation in split_text(str(text)):
