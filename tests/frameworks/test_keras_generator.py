@@ -57,6 +57,24 @@ def test_fit_has_the_batches_of_next():
     assert flow.total_batches_seen >= 25 and sorted(flow.index_array) == list(range(22))
 
 
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="JAX compiles the step: a layer sees no values")
+def test_fit_shuffles_whole_batches_of_a_flow_in_order():
+    """As Keras does, unless shuffle=False says otherwise."""
+    generator = ours.ImageDataGenerator(rescale=1 / 255)
+    wanted = means(generator.flow(X, Y, batch_size=3, shuffle=False), 8)
+    made, seen = model()
+    flow = generator.flow(X, Y, batch_size=3, shuffle=False)
+    made.fit(flow, epochs=2, verbose=0)
+    first, second = seen.seen[-16:-8], seen.seen[-8:]
+    assert first != second
+    for each in (first, second):
+        numpy.testing.assert_allclose(sorted(each), sorted(wanted), rtol=1e-6)
+    made.fit(flow, epochs=1, verbose=0)
+    assert seen.seen[-8:] not in (first, second)  # the epochs of another fit are further ones
+    made.fit(flow, epochs=1, verbose=0, shuffle=False)
+    numpy.testing.assert_allclose(seen.seen[-8:], wanted, rtol=1e-6)
+
+
 def test_the_adapter_is_leats(monkeypatch):
     made = []
     init = GeneratorAdapter.__init__
@@ -125,7 +143,7 @@ def test_files_in_fit(tmp_path):
     flow = ours.ImageDataGenerator(rescale=1 / 255).flow_from_directory(str(tmp_path), (10, 12), batch_size=4, shuffle=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeatWarning)
-        network.fit(flow, epochs=2, verbose=0)
+        network.fit(flow, epochs=2, verbose=0, shuffle=False)
         wanted = ours.ImageDataGenerator(rescale=1 / 255).flow_from_directory(str(tmp_path), (10, 12), batch_size=4, shuffle=False)
         if keras.backend.backend() != "jax":
             numpy.testing.assert_allclose(seen.seen[-8:], means(wanted, 8), rtol=1e-6)

@@ -17,7 +17,7 @@ from .transforms import (
 )
 
 __all__ = [
-    "DataFrameIterator", "DirectoryIterator", "ImageDataGenerator", "Iterator", "NumpyArrayIterator", "apply_affine_transform",
-    "apply_brightness_shift", "apply_channel_shift", "random_brightness", "random_channel_shift", "random_rotation",
-    "random_shear", "random_shift", "random_zoom",
+    "DataFrameIterator", "DirectoryIterator", "ImageDataGenerator", "Iterator", "NumpyArrayIterator",
+    "apply_affine_transform", "apply_brightness_shift", "apply_channel_shift", "random_brightness",
+    "random_channel_shift", "random_rotation", "random_shear", "random_shift", "random_zoom",
 ]

@@ -17,8 +17,8 @@ READ_AS_THEY_ARE = ("uint8", "float32")
 class NumpyArrayIterator(EngineIterator):
     """Augmented batches of an array of pictures; ImageDataGenerator.flow makes one.
 
-    x: an array with four axes, or (x, misc), where misc are further inputs; y: labels, or None; image_data_generator: what
-    to do; the other parameters are those of flow
+    x: an array with four axes, or (x, misc), where misc are further inputs; y: labels, or None; image_data_generator:
+    what to do; the other parameters are those of flow
     """
 
     def __init__(self, x: Any, y: Any, image_data_generator: Any, batch_size: int = 32, shuffle: bool = False,
@@ -50,9 +50,10 @@ class NumpyArrayIterator(EngineIterator):
                              f"{pictures.shape}")
         axis = 3 if data_format == "channels_last" else 1
         if pictures.shape[axis] not in (1, 3, 4):
-            warnings.warn(f'NumpyArrayIterator is set to use the data format convention "{data_format}" (channels on axis '
-                          f"{axis}), i.e. expected either 1, 3, or 4 channels on axis {axis}. However, it was passed an "
-                          f"array with shape {pictures.shape} ({pictures.shape[axis]} channels).", stacklevel=3)
+            warnings.warn(f'NumpyArrayIterator is set to use the data format convention "{data_format}" (channels on '
+                          f"axis {axis}), i.e. expected either 1, 3, or 4 channels on axis {axis}. However, it was "
+                          f"passed an array with shape {pictures.shape} ({pictures.shape[axis]} channels).",
+                          stacklevel=3)
         self._pictures, self.x_misc = pictures, misc
         self.y = None if y is None else np.asarray(y)
         self.sample_weight = None if sample_weight is None else np.asarray(sample_weight)
@@ -67,8 +68,8 @@ class NumpyArrayIterator(EngineIterator):
             raise ValueError(f'Invalid subset name: {subset}; expected "training" or "validation".')
         at = int(n * generator._validation_split)
         if y is not None and not ignore_class_split and not np.array_equal(np.unique(y[:at]), np.unique(y[at:])):
-            raise ValueError("Training and validation subsets have different number of classes after the split. If your "
-                             "numpy arrays are sorted by the label, you might want to shuffle them.")
+            raise ValueError("Training and validation subsets have different number of classes after the split. If "
+                             "your numpy arrays are sorted by the label, you might want to shuffle them.")
         return slice(at) if subset == "validation" else slice(at, None)
 
     @property

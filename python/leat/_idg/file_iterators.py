@@ -35,8 +35,8 @@ def valid_files(folder: str, formats: tuple[str, ...], follow_links: bool) -> It
     for root, _, names in sorted(os.walk(folder, followlinks=follow_links), key=lambda found: found[0]):
         for name in sorted(names):
             if name.lower().endswith(".tiff"):
-                warnings.warn('Using ".tiff" files with multiple bands will cause distortion. Please verify your output.',
-                              stacklevel=2)
+                warnings.warn('Using ".tiff" files with multiple bands will cause distortion. Please verify your '
+                              "output.", stacklevel=2)
             if name.lower().endswith(formats):
                 yield root, name
 
@@ -61,9 +61,9 @@ class FileIterator(EngineIterator):
     _filepaths: list[str]
     _by_pillow: bool | None = None  # decided when the first batch is wanted
 
-    def set_processing_attrs(self, image_data_generator: Any, target_size: Iterable[int], color_mode: str, data_format: str,
-                             save_to_dir: Any, save_prefix: str, save_format: str, subset: str | None, interpolation: str,
-                             keep_aspect_ratio: bool) -> None:
+    def set_processing_attrs(self, image_data_generator: Any, target_size: Iterable[int], color_mode: str,
+                             data_format: str, save_to_dir: Any, save_prefix: str, save_format: str,
+                             subset: str | None, interpolation: str, keep_aspect_ratio: bool) -> None:
         """Sets what is needed to make a batch of files; the parameters are those of flow_from_directory."""
         self.image_data_generator = image_data_generator
         self.target_size = tuple(target_size)
@@ -72,7 +72,8 @@ class FileIterator(EngineIterator):
             raise ValueError(f'Invalid color mode: {color_mode}; expected "rgb", "rgba", or "grayscale".')
         self.color_mode, self.data_format = color_mode, data_format
         channels = (CHANNELS[color_mode],)
-        self.image_shape = self.target_size + channels if data_format == "channels_last" else channels + self.target_size
+        last = data_format == "channels_last"
+        self.image_shape = self.target_size + channels if last else channels + self.target_size
         self.save_to_dir, self.save_prefix, self.save_format = save_to_dir, save_prefix, save_format
         self.interpolation = interpolation
         self.split: tuple[float, float] | None = None
@@ -108,14 +109,16 @@ class FileIterator(EngineIterator):
         paths = self.filepaths
         other = next((path for path in paths if not path.lower().endswith(DECODED)), None)
         step = max(1, len(paths) // LOOKED_AT)
-        other = other or next((path for path in paths[::step] if path.lower().endswith(".png") and deep_gray(path)), None)
+        some = (path for path in paths[::step] if path.lower().endswith(".png"))
+        other = other or next((path for path in some if deep_gray(path)), None)
         reason = f"{other}: Pillow reads this kind of file" if other else ""
         if self.keep_aspect_ratio:
             reason = "keep_aspect_ratio=True: Pillow reads the files"
         if self.color_mode == "rgba" and self.interpolation != "nearest":
             reason = f"color_mode='rgba' with interpolation={self.interpolation!r}: Pillow reads the files"
         if reason:
-            tell(("pillow", reason), f"{reason}, one at a time in Python; the engine reads PNG with 8 bits, JPEG and BMP")
+            tell(("pillow", reason),
+                 f"{reason}, one at a time in Python; the engine reads PNG with 8 bits, JPEG and BMP")
         return bool(reason) or self.interpolation not in METHODS
 
     def _source(self, rows: Any) -> Dataset[Any]:
@@ -139,8 +142,8 @@ class FileIterator(EngineIterator):
         return made.resize(height, width, method=method, flavour="pil")
 
     def _change_reader(self, error: Exception) -> None:
-        """A file that the engine cannot decode is given to Pillow, and with it all others from there on: it reads more, and
-        otherwise it says in Keras's words what is wrong."""
+        """A file that the engine cannot decode is given to Pillow, and with it all others from there on: it reads
+        more, and otherwise it says in Keras's words what is wrong."""
         if self._by_pillow or not isinstance(error, (DecodeError, FormatError, UnsupportedError)):
             super()._change_reader(error)
         tell(("pillow", str(error)), f"{error}: Pillow reads the files from here on")
@@ -150,7 +153,8 @@ class FileIterator(EngineIterator):
         self._epoch = epoch
 
     def _picture(self, number: int) -> Any:
-        image = load(self.filepaths[number], self.color_mode, (self.target_size[0], self.target_size[1]), self.interpolation,
+        height, width = self.target_size
+        image = load(self.filepaths[number], self.color_mode, (height, width), self.interpolation,
                      self.keep_aspect_ratio)
         return np.array(img_to_array(image, self.data_format))
 
@@ -181,19 +185,21 @@ class FileIterator(EngineIterator):
 class DirectoryIterator(FileIterator):
     """Augmented batches of pictures in a folder with a sub-folder for each class; flow_from_directory makes one.
 
-    directory: the folder; image_data_generator: what to do, or None; the other parameters are those of flow_from_directory
+    directory: the folder; image_data_generator: what to do, or None; the other parameters are those of
+    flow_from_directory
     """
 
     allowed_class_modes = {"categorical", "binary", "sparse", "input", None}
 
     def __init__(self, directory: Any, image_data_generator: Any, target_size: tuple[int, int] = (256, 256),
-                 color_mode: str = "rgb", classes: Any = None, class_mode: str | None = "categorical", batch_size: int = 32,
-                 shuffle: bool = True, seed: int | None = None, data_format: str | None = None, save_to_dir: Any = None,
+                 color_mode: str = "rgb", classes: Any = None, class_mode: str | None = "categorical",
+                 batch_size: int = 32, shuffle: bool = True, seed: int | None = None, data_format: str | None = None,
+                 save_to_dir: Any = None,
                  save_prefix: str = "", save_format: str = "png", follow_links: bool = False, subset: str | None = None,
                  interpolation: str = "nearest", keep_aspect_ratio: bool = False, dtype: Any = None) -> None:
         self.set_processing_attrs(image_data_generator, target_size, color_mode,
-                                  data_format or setting("image_data_format", "channels_last"), save_to_dir, save_prefix,
-                                  save_format, subset, interpolation, keep_aspect_ratio)
+                                  data_format or setting("image_data_format", "channels_last"), save_to_dir,
+                                  save_prefix, save_format, subset, interpolation, keep_aspect_ratio)
         self.directory = directory
         if class_mode not in self.allowed_class_modes:
             raise ValueError(f"Invalid class_mode: {class_mode}; expected one of: {self.allowed_class_modes}")
@@ -225,17 +231,18 @@ class DirectoryIterator(FileIterator):
 class DataFrameIterator(FileIterator):
     """Augmented batches of pictures that a pandas DataFrame lists; flow_from_dataframe makes one.
 
-    dataframe: the table; directory: in front of its paths, or None; image_data_generator: what to do, or None; the other
-    parameters are those of flow_from_dataframe
+    dataframe: the table; directory: in front of its paths, or None; image_data_generator: what to do, or None; the
+    other parameters are those of flow_from_dataframe
     """
 
     allowed_class_modes = {"binary", "categorical", "input", "multi_output", "raw", "sparse", None}
 
     def __init__(self, dataframe: Any, directory: Any = None, image_data_generator: Any = None, x_col: str = "filename",
                  y_col: Any = "class", weight_col: str | None = None, target_size: tuple[int, int] = (256, 256),
-                 color_mode: str = "rgb", classes: Any = None, class_mode: str | None = "categorical", batch_size: int = 32,
-                 shuffle: bool = True, seed: int | None = None, data_format: str = "channels_last", save_to_dir: Any = None,
-                 save_prefix: str = "", save_format: str = "png", subset: str | None = None, interpolation: str = "nearest",
+                 color_mode: str = "rgb", classes: Any = None, class_mode: str | None = "categorical",
+                 batch_size: int = 32, shuffle: bool = True, seed: int | None = None,
+                 data_format: str = "channels_last", save_to_dir: Any = None, save_prefix: str = "",
+                 save_format: str = "png", subset: str | None = None, interpolation: str = "nearest",
                  keep_aspect_ratio: bool = False, dtype: Any = "float32", validate_filenames: bool = True) -> None:
         self.set_processing_attrs(image_data_generator, target_size, color_mode, data_format, save_to_dir, save_prefix,
                                   save_format, subset, interpolation, keep_aspect_ratio)
@@ -282,7 +289,8 @@ class DataFrameIterator(FileIterator):
             if n != 2:
                 raise ValueError(f'If class_mode="binary" there must be 2 classes. Found {n}.')
         if mode == "categorical" and not all(isinstance(value, (str, list, tuple)) for value in df[y_col]):
-            raise TypeError(f'If class_mode="{mode}", y_col="{y_col}" column values must be type string, list or tuple.')
+            raise TypeError(f'If class_mode="{mode}", y_col="{y_col}" column values must be type string, list or '
+                            "tuple.")
         if classes and mode in ("input", "multi_output", "raw", None):
             warnings.warn(f'`classes` will be ignored given the class_mode="{mode}"', stacklevel=4)
         if weight_col and not issubclass(df[weight_col].dtype.type, np.number):
@@ -290,7 +298,8 @@ class DataFrameIterator(FileIterator):
 
     def get_classes(self, df: Any, y_col: str) -> list[Any]:
         """The class number of each row, or a list of them."""
-        return [[self.class_indices[name] for name in label] if isinstance(label, (list, tuple)) else self.class_indices[label]
+        found = self.class_indices
+        return [[found[name] for name in label] if isinstance(label, (list, tuple)) else found[label]
                 for label in df[y_col]]
 
     @staticmethod
@@ -320,8 +329,8 @@ class DataFrameIterator(FileIterator):
                 for name in df[x_col]]
         missing = len(good) - sum(good)
         if missing:
-            warnings.warn(f'Found {missing} invalid image filename(s) in x_col="{x_col}". These filename(s) will be ignored.',
-                          stacklevel=4)
+            warnings.warn(f'Found {missing} invalid image filename(s) in x_col="{x_col}". These filename(s) will be '
+                          "ignored.", stacklevel=4)
         return df[np.array(good, bool)]
 
     @property

@@ -32,15 +32,16 @@ class ImageDataGenerator:
                  zca_whitening: bool = False, zca_epsilon: float = 1e-6, rotation_range: float = 0,
                  width_shift_range: Any = 0.0, height_shift_range: Any = 0.0, brightness_range: Any = None,
                  shear_range: float = 0.0, zoom_range: Any = 0.0, channel_shift_range: float = 0.0,
-                 fill_mode: str = "nearest", cval: float = 0.0, horizontal_flip: bool = False, vertical_flip: bool = False,
-                 rescale: float | None = None, preprocessing_function: Callable[[Any], Any] | None = None,
-                 data_format: str | None = None, validation_split: float = 0.0, interpolation_order: int = 1,
-                 dtype: Any = None, *, compat: str = "keras3") -> None:
+                 fill_mode: str = "nearest", cval: float = 0.0, horizontal_flip: bool = False,
+                 vertical_flip: bool = False, rescale: float | None = None,
+                 preprocessing_function: Callable[[Any], Any] | None = None, data_format: str | None = None,
+                 validation_split: float = 0.0, interpolation_order: int = 1, dtype: Any = None, *, compat: str = "keras3") -> None:
         self.featurewise_center, self.samplewise_center = featurewise_center, samplewise_center
         self.featurewise_std_normalization = featurewise_std_normalization
         self.samplewise_std_normalization = samplewise_std_normalization
         self.zca_whitening, self.zca_epsilon = zca_whitening, zca_epsilon
-        self.rotation_range, self.shear_range, self.channel_shift_range = rotation_range, shear_range, channel_shift_range
+        self.rotation_range, self.shear_range = rotation_range, shear_range
+        self.channel_shift_range = channel_shift_range
         self.width_shift_range, self.height_shift_range = width_shift_range, height_shift_range
         self.fill_mode, self.cval, self.interpolation_order = fill_mode, cval, interpolation_order
         self.horizontal_flip, self.vertical_flip = horizontal_flip, vertical_flip
@@ -68,8 +69,10 @@ class ImageDataGenerator:
         else:
             raise ValueError(f"`zoom_range` should be a float or a tuple or list of two floats. Received: {zoom_range}")
         self._settle()
-        if brightness_range is not None and (not isinstance(brightness_range, (tuple, list)) or len(brightness_range) != 2):
-            raise ValueError(f"`brightness_range` should be a tuple or list of two floats. Received: {brightness_range}")
+        pair = isinstance(brightness_range, (tuple, list)) and len(brightness_range) == 2
+        if brightness_range is not None and not pair:
+            raise ValueError("`brightness_range` should be a tuple or list of two floats. Received: "
+                             f"{brightness_range}")
         self.brightness_range = brightness_range
 
     def _settle(self) -> None:
@@ -107,14 +110,15 @@ class ImageDataGenerator:
         save_to_dir, save_prefix, save_format: write the pictures of each batch there; subset: "training" or
         "validation", by validation_split; ignore_class_split: both may have different classes
         """
-        return NumpyArrayIterator(x, y, self, batch_size=batch_size, shuffle=shuffle, sample_weight=sample_weight, seed=seed,
-                                  data_format=self.data_format, save_to_dir=save_to_dir, save_prefix=save_prefix,
-                                  save_format=save_format, ignore_class_split=ignore_class_split, subset=subset,
-                                  dtype=self.dtype)
+        return NumpyArrayIterator(x, y, self, batch_size=batch_size, shuffle=shuffle, sample_weight=sample_weight,
+                                  seed=seed, data_format=self.data_format, save_to_dir=save_to_dir,
+                                  save_prefix=save_prefix, save_format=save_format, ignore_class_split=ignore_class_split,
+                                  subset=subset, dtype=self.dtype)
 
     def flow_from_directory(self, directory: Any, target_size: tuple[int, int] = (256, 256), color_mode: str = "rgb",
                             classes: Any = None, class_mode: str | None = "categorical", batch_size: int = 32,
-                            shuffle: bool = True, seed: int | None = None, save_to_dir: Any = None, save_prefix: str = "",
+                            shuffle: bool = True, seed: int | None = None, save_to_dir: Any = None,
+                            save_prefix: str = "",
                             save_format: str = "png", follow_links: bool = False, subset: str | None = None,
                             interpolation: str = "nearest", keep_aspect_ratio: bool = False) -> DirectoryIterator:
         """Batches of pictures in a folder with a sub-folder for each class, without end.
@@ -123,8 +127,8 @@ class ImageDataGenerator:
 
         directory: the folder; target_size: (height, width); color_mode: "rgb", "rgba" or "grayscale"; classes: names of
         sub-folders in the order of their numbers; class_mode: "categorical", "binary", "sparse", "input" or None;
-        batch_size, shuffle, seed, save_to_dir, save_prefix, save_format, subset: as of flow; follow_links: enter folders
-        that are links; interpolation: Pillow's; keep_aspect_ratio: cut to the shape of the result first
+        batch_size, shuffle, seed, save_to_dir, save_prefix, save_format, subset: as of flow; follow_links: enter
+        folders that are links; interpolation: Pillow's; keep_aspect_ratio: cut to the shape of the result first
         """
         return DirectoryIterator(directory, self, target_size=target_size, color_mode=color_mode, classes=classes,
                                  class_mode=class_mode, batch_size=batch_size, shuffle=shuffle, seed=seed,
@@ -135,7 +139,8 @@ class ImageDataGenerator:
     def flow_from_dataframe(self, dataframe: Any, directory: Any = None, x_col: str = "filename", y_col: Any = "class",
                             weight_col: str | None = None, target_size: tuple[int, int] = (256, 256),
                             color_mode: str = "rgb", classes: Any = None, class_mode: str | None = "categorical",
-                            batch_size: int = 32, shuffle: bool = True, seed: int | None = None, save_to_dir: Any = None,
+                            batch_size: int = 32, shuffle: bool = True, seed: int | None = None,
+                            save_to_dir: Any = None,
                             save_prefix: str = "", save_format: str = "png", subset: str | None = None,
                             interpolation: str = "nearest", validate_filenames: bool = True,
                             **kwargs: Any) -> DataFrameIterator:
@@ -148,7 +153,8 @@ class ImageDataGenerator:
         that are missing; the other parameters are those of flow_from_directory
         """
         old = {"has_ext": "filenames in the dataframe have to match the exact filenames in disk.",
-               "sort": "batches will be created in the same order than the filenames provided if `shuffle` is set to `False`.",
+               "sort": "batches will be created in the same order than the filenames provided if `shuffle` is set to "
+                       "`False`.",
                "drop_duplicates": "you can drop duplicates by using the pandas.DataFrame.drop_duplicates method."}
         for name, instead in old.items():
             if name in kwargs:
@@ -160,7 +166,8 @@ class ImageDataGenerator:
         return DataFrameIterator(dataframe, directory, self, x_col=x_col, y_col=y_col, weight_col=weight_col,
                                  target_size=target_size, color_mode=color_mode, classes=classes, class_mode=class_mode,
                                  batch_size=batch_size, shuffle=shuffle, seed=seed, data_format=self.data_format,
-                                 save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format, subset=subset,
+                                 save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format,
+                                 subset=subset,
                                  interpolation=interpolation, dtype=self.dtype, validate_filenames=validate_filenames)
 
     # ---------------------------------------------------------------------------------------- single pictures
@@ -209,8 +216,8 @@ class ImageDataGenerator:
             if not wanted:
                 continue
             if value is None:
-                warnings.warn(f"This ImageDataGenerator specifies `{name}`, but it hasn't been fit on any training data. Fit "
-                              "it first by calling `.fit(numpy_data)`.", stacklevel=2)
+                warnings.warn(f"This ImageDataGenerator specifies `{name}`, but it hasn't been fit on any training "
+                              "data. Fit it first by calling `.fit(numpy_data)`.", stacklevel=2)
             elif name == "featurewise_center":
                 x -= value
             elif name == "featurewise_std_normalization":
@@ -237,9 +244,9 @@ class ImageDataGenerator:
         channels = x.shape[self.channel_axis]
         if channels not in (1, 3, 4):
             warnings.warn(f'Expected input to be images (as Numpy array) following the data format convention '
-                          f'"{self.data_format}" (channels on axis {self.channel_axis}), i.e. expected either 1, 3 or 4 '
-                          f"channels on axis {self.channel_axis}. However, it was passed an array with shape {x.shape} "
-                          f"({channels} channels).", stacklevel=2)
+                          f'"{self.data_format}" (channels on axis {self.channel_axis}), i.e. expected either 1, 3 or '
+                          f"4 channels on axis {self.channel_axis}. However, it was passed an array with shape "
+                          f"{x.shape} ({channels} channels).", stacklevel=2)
         if seed is not None:
             np.random.seed(seed)
         x = np.copy(x)

@@ -67,7 +67,8 @@ class Iterator(Base):  # type: ignore[misc, unused-ignore]
         self.total_batches_seen += 1
         if self.index_array is None:
             self._set_index_array()
-        return self._get_batches_of_transformed_samples(self.index_array[self.batch_size * idx:self.batch_size * (idx + 1)])
+        rows = self.index_array[self.batch_size * idx:self.batch_size * (idx + 1)]
+        return self._get_batches_of_transformed_samples(rows)
 
     def on_epoch_end(self) -> None:
         """A new order for it[i]."""
@@ -130,6 +131,7 @@ class EngineIterator(Iterator):
         self._reading: Reading[Any] | None = None  # of next()
         self._step = 0
         self._indexed: tuple[int, Reading[Any] | None, list[Any]] = -1, None, []  # of it[i]: the step that comes next
+        self._mixed: tuple[Dataset[Any], Dataset[Any]] | None = None  # the dataset, and with its batches shuffled
         self._draws = 0
         self._drawn_seed: int | None = None
         super().__init__(n, batch_size, shuffle, seed)
@@ -141,7 +143,7 @@ class EngineIterator(Iterator):
         raise NotImplementedError
 
     def _source(self, rows: Any) -> Dataset[Any]:
-        """Pictures and their numbers, of all samples in the iterator's order or of these rows, without draws otherwise."""
+        """Pictures and their numbers: all samples in the iterator's order, or these rows. Nothing else is drawn."""
         raise NotImplementedError
 
     def _shuffled(self, source: Dataset[Any], rows: Any) -> Dataset[Any]:
@@ -193,7 +195,9 @@ class EngineIterator(Iterator):
         self._refuse_python()
         seed = self._engine_seed()
         lowered = self._lower(self._source(None), self.batch_size)
-        dataset = lowered.dataset.options(seed=seed if draws is None else (seed + 0x9E3779B1 * (draws + 1)) & 0x7FFFFFFF)
+        if draws is not None:
+            seed = (seed + 0x9E3779B1 * (draws + 1)) & 0x7FFFFFFF
+        dataset = lowered.dataset.options(seed=seed)
         if draws is None:
             try:
                 dataset.element_spec  # opens it: what the engine refuses comes now
@@ -289,12 +293,13 @@ class EngineIterator(Iterator):
 
     def _assemble(self, x: Any, numbers: Any) -> Any:
         if self.save_to_dir:
-            save_batch(x, numbers, self.save_to_dir, self.save_prefix, self.save_format, self.data_format, self._most_chance)
+            save_batch(x, numbers, self.save_to_dir, self.save_prefix, self.save_format, self.data_format,
+                       self._most_chance)
         return self._arrange(x, numbers)
 
     def _change_reader(self, error: Exception) -> None:
-        """After this error another source is to be tried; here there is none. An exception of a function of the user's is
-        raised as it was, as in Keras."""
+        """After this error another source is to be tried; here there is none. An exception of a function of the user's
+        is raised as it was, as in Keras."""
         raise error.__cause__ if isinstance(error.__cause__, Exception) else error
 
     def __next__(self) -> Any:
@@ -341,7 +346,8 @@ class EngineIterator(Iterator):
                 if reading is None:
                     self._draws += 1
                     made = self._build(self._draws)
-                    reading, after = Reading(made.dataset, begin=Cursor(self._epoch or 0, idx * self.batch_size, idx)), made.after
+                    at, after = Cursor(self._epoch or 0, idx * self.batch_size, idx), made.after
+                    reading = Reading(made.dataset, begin=at)
                 self._indexed = idx + 1, reading, after
                 batch = self._done(self._pull(reading, idx), after)
             else:
@@ -391,13 +397,13 @@ class EngineIterator(Iterator):
     def __getstate__(self) -> dict[str, Any]:
         """Pickles and copies carry what was given; pipelines, locks and generators stay here."""
         state = dict(self.__dict__)
-        for name in ("lock", "index_generator", "_reading", "_orders", "_lowered", "_indexed", "_recipe"):
+        for name in ("lock", "index_generator", "_reading", "_orders", "_lowered", "_indexed", "_recipe", "_mixed"):
             state.pop(name, None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         at = state.get("batch_index", 0)
         self.__dict__.update(state, lock=threading.RLock(), _reading=None, _orders=None, _lowered=None, _recipe=None,
-                             _indexed=(-1, None, []))
+                             _mixed=None, _indexed=(-1, None, []))
         self.index_generator = self._flow_index()
         self.batch_index = at

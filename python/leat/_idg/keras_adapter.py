@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An iterator of ImageDataGenerator for Keras 3: fit reads the engine's dataset behind it, without threads of Keras's."""
+"""An iterator of ImageDataGenerator for Keras 3: fit reads the engine's dataset behind it, without Keras's threads."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from .._dataset import TensorSpec
+from .._dataset import Dataset, TensorSpec
 from .._keras import Adapter, Stream, adapter_for, keras
 from .._run import Cursor
 from .iterator import EngineIterator, Iterator
@@ -28,18 +29,30 @@ class GeneratorAdapter(Adapter):
     """The batches of an iterator, read from its dataset: the engine works ahead, and labels are added to each batch."""
 
     def __init__(self, generator: EngineIterator, class_weight: Mapping[int, float] | None = None,
-                 steps: int | None = None) -> None:
-        engine = generator._engine()
+                 steps: int | None = None, shuffle: bool = False) -> None:
+        self.generator, self.shuffled = generator, shuffle and not generator.shuffle
+        super().__init__(self._take(), class_weight, steps)
+
+    def _take(self) -> Dataset:
+        """The generator's dataset as it is now. fit(shuffle=True) shuffles whole batches of one in order."""
+        engine = self.generator._engine()
         if engine is None:
             raise ValueError("this iterator makes its batches in Python")
-        self.generator, self._after = generator, engine.after
-        super().__init__(engine.dataset, class_weight, steps)
+        self._after = engine.after
+        if not self.shuffled:
+            return engine.dataset
+        kept = self.generator._mixed
+        if kept is None or kept[0] is not engine.dataset:  # it counts epochs, also from one fit to the next
+            kept = engine.dataset, engine.dataset.shuffle(seed=self.generator._engine_seed())
+            self.generator._mixed = kept
+        return kept[1]
 
     def _find_spec(self) -> Any:
         shape = self._shape()
         example = self.generator._arrange(np.zeros((1, *shape), self.generator.dtype), np.zeros(1, "int64"))
         names = iter(("image", *(f"part{i}" for i in range(1, 100))))
-        return _parts(example, lambda array: TensorSpec((None, *array.shape[1:]), _settled(array).dtype.name, next(names)))
+        return _parts(example, lambda array: TensorSpec((None, *array.shape[1:]), _settled(array).dtype.name,
+                                                        next(names)))
 
     def _shape(self) -> tuple[int, ...]:
         height, width, channels = self.generator._picture_shape()
@@ -55,16 +68,14 @@ class GeneratorAdapter(Adapter):
         """A file that the engine cannot decode: the rest of the epoch is read by Pillow."""
         following = self.dataset._runs.following()
         self.generator._change_reader(error)
-        engine = self.generator._engine()
-        if engine is None:
-            raise error
-        self.dataset, self._after = engine.dataset, engine.after
+        self.dataset = self._take()
         self.dataset._runs.seek(following)
         return at
 
     def on_epoch_begin(self) -> None:
         super().on_epoch_begin()
-        self.generator._epoch, self.generator._given_order = self._begin.epoch, None
+        if not self.shuffled:
+            self.generator._epoch, self.generator._given_order = self._begin.epoch, None
 
 
 def _sequence(iterator: Iterator) -> Any:
@@ -89,4 +100,4 @@ def adapter_of_generator(choose: Callable[..., Any], x: Iterator, y: Any = None,
     """What Keras gets for an iterator: leat's adapter, or Keras's own if batches are made in Python."""
     if not isinstance(x, EngineIterator) or x._engine() is None:
         return choose(_sequence(x), y, **kwargs)
-    return adapter_for(x, y, make=GeneratorAdapter, **kwargs)
+    return adapter_for(x, y, make=partial(GeneratorAdapter, shuffle=bool(kwargs.get("shuffle"))), **kwargs)

@@ -89,8 +89,8 @@ def _geometry(generator: Any) -> dict[str, Any]:
         raise Unlowered(f"fill_mode={generator.fill_mode!r} is SciPy's own")
     if generator.interpolation_order not in (0, 1, 3):
         raise Unlowered(f"interpolation_order={generator.interpolation_order}: the engine has 0, 1 and 3")
-    made: dict[str, Any] = {"seed": SEED, "flavour": generator.compat, "fill": generator.fill_mode, "cval": _number(generator.cval),
-                            "order": str(generator.interpolation_order)}
+    made: dict[str, Any] = {"seed": SEED, "flavour": generator.compat, "fill": generator.fill_mode,
+                            "cval": _number(generator.cval), "order": str(generator.interpolation_order)}
     if generator.rotation_range:
         made["rotation"] = _range(-generator.rotation_range, generator.rotation_range)
     if generator.shear_range:
@@ -122,8 +122,8 @@ def _per_channel(value: Any, channels: int, generator: Any) -> str | None:
 
 
 def _not_fitted(what: str) -> None:
-    warnings.warn(f"This ImageDataGenerator specifies `{what}`, but it hasn't been fit on any training data. Fit it first by "
-                  "calling `.fit(numpy_data)`.", UserWarning, stacklevel=_outside())
+    warnings.warn(f"This ImageDataGenerator specifies `{what}`, but it hasn't been fit on any training data. Fit it "
+                  "first by calling `.fit(numpy_data)`.", UserWarning, stacklevel=_outside())
 
 
 def _standards(generator: Any, channels: int, reverse: bool) -> tuple[dict[str, Any], list[Callable[[Any], Any]]]:
@@ -185,8 +185,8 @@ def _with_function(dataset: Dataset[Any], generator: Any, shape: tuple[int, int,
     """A function of the user's on each picture, with the interpreter's lock."""
     function, first = generator.preprocessing_function, generator.data_format == "channels_first"
     name = getattr(function, "__qualname__", type(function).__name__)
-    tell(function, f"preprocessing_function {name}: Python runs it on one picture at a time, while the engine makes the rest; "
-                   "an operation of leat, or a layer of the model, would be faster")
+    tell(function, f"preprocessing_function {name}: Python runs it on one picture at a time, while the engine makes "
+                   "the rest; an operation of leat, or a layer of the model, would be faster")
 
     def call(image: Any) -> Any:
         x = image.transpose(2, 0, 1) if first else image
@@ -213,7 +213,8 @@ def lower(dataset: Dataset[Any], generator: Any, shape: tuple[int, int, int], st
     if not standards:
         return Lowered(dataset.image_data_generator(**geometry), [])
     function = generator.preprocessing_function
-    known = known_function(function) if function and shape[2] == 3 and generator.data_format == "channels_last" else None
+    usual = shape[2] == 3 and generator.data_format == "channels_last"
+    known = known_function(function) if function and usual else None
     numbers, after = _standards(generator, shape[2], known.reverse if known else False)
     if not function:
         return Lowered(dataset.image_data_generator(**geometry, **numbers), after)

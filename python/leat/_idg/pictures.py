@@ -24,8 +24,8 @@ def standard_format(data_format: str | None) -> str:
         return setting("image_data_format", "channels_last")
     found = str(data_format).lower()
     if found not in ("channels_last", "channels_first"):
-        raise ValueError('`data_format` should be "channels_last" (channels behind rows and columns) or "channels_first". '
-                         f"Received: {data_format}")
+        raise ValueError('`data_format` should be "channels_last" (channels behind rows and columns) or '
+                         f'"channels_first". Received: {data_format}')
     return found
 
 
@@ -72,7 +72,7 @@ def convert(image: Any, color_mode: str) -> Any:
 
 
 def middle_box(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The largest part in the middle with the shape of the result: left, top, right, bottom. Sizes are (width, height)."""
+    """The largest part in the middle with the shape of the result: left, top, right, bottom; sizes: width, height."""
     (width, height), (to_width, to_height) = size, wanted
     high, wide = min(height, width * to_height // to_width), min(width, height * to_width // to_height)
     top, left = (height - high) // 2, (width - wide) // 2

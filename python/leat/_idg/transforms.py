@@ -22,8 +22,8 @@ def flip_axis(x: Any, axis: int) -> Any:
 
 
 def _matrix(theta: float, t0: float, t1: float, shear: float, z0: float, z1: float) -> Any:
-    """Rotation, shift, shear and zoom as one matrix for index 0 and index 1, None if nothing moves. What is left out must
-    stay left out: a product with the identity may have other bits."""
+    """Rotation, shift, shear and zoom as one matrix for index 0 and index 1, None if nothing moves. What is left out
+    must stay left out: a product with the identity may have other bits."""
     parts: list[Any] = []
     if theta != 0:
         turn = np.deg2rad(theta)
@@ -81,13 +81,14 @@ def _check_axes(x: Any, row_axis: int, col_axis: int, channel_axis: int) -> None
 
 def apply_affine_transform(x: Any, theta: float = 0, tx: float = 0, ty: float = 0, shear: float = 0, zx: float = 1,
                            zy: float = 1, row_axis: int = 1, col_axis: int = 2, channel_axis: int = 0,
-                           fill_mode: str = "nearest", cval: float = 0.0, order: int = 1, compat: str = "keras3") -> Any:
+                           fill_mode: str = "nearest", cval: float = 0.0, order: int = 1,
+                           compat: str = "keras3") -> Any:
     """Rotates (degrees), shifts (pixels), shears (degrees) and zooms (above 1 shrinks) a picture in one sampling.
 
         apply_affine_transform(x, theta=30, row_axis=0, col_axis=1, channel_axis=2)
 
-    x: an array with three axes; theta, tx, ty, shear, zx, zy: what to do; row_axis, col_axis, channel_axis: which axis is
-    which; fill_mode, cval: what lies beyond the edge; order: of the spline; compat: see ImageDataGenerator
+    x: an array with three axes; theta, tx, ty, shear, zx, zy: what to do; row_axis, col_axis, channel_axis: which axis
+    is which; fill_mode, cval: what lies beyond the edge; order: of the spline; compat: see ImageDataGenerator
     """
     _check_axes(x, row_axis, col_axis, channel_axis)
     if compat == "fixed":
@@ -114,8 +115,8 @@ def apply_channel_shift(x: Any, intensity: float, channel_axis: int = 0) -> Any:
 def apply_brightness_shift(x: Any, brightness: float, scale: bool = True, data_format: str | None = None) -> Any:
     """Multiplies with a factor, by way of the bytes of a Pillow image.
 
-    x: an array with three axes; brightness: the factor; scale: stretch the picture to 0 to 255 first; data_format: where
-    the channels are, None for Keras's setting
+    x: an array with three axes; brightness: the factor; scale: stretch the picture to 0 to 255 first; data_format:
+    where the channels are, None for Keras's setting
     """
     enhance = need("PIL.ImageEnhance", "Pillow", "brightness")
     low, high = np.min(x), np.max(x)
