@@ -35,7 +35,8 @@ class ImageDataGenerator:
                  fill_mode: str = "nearest", cval: float = 0.0, horizontal_flip: bool = False,
                  vertical_flip: bool = False, rescale: float | None = None,
                  preprocessing_function: Callable[[Any], Any] | None = None, data_format: str | None = None,
-                 validation_split: float = 0.0, interpolation_order: int = 1, dtype: Any = None, *, compat: str = "keras3") -> None:
+                 validation_split: float = 0.0, interpolation_order: int = 1, dtype: Any = None, *,
+                 compat: str = "keras3") -> None:
         self.featurewise_center, self.samplewise_center = featurewise_center, samplewise_center
         self.featurewise_std_normalization = featurewise_std_normalization
         self.samplewise_std_normalization = samplewise_std_normalization
@@ -112,8 +113,8 @@ class ImageDataGenerator:
         """
         return NumpyArrayIterator(x, y, self, batch_size=batch_size, shuffle=shuffle, sample_weight=sample_weight,
                                   seed=seed, data_format=self.data_format, save_to_dir=save_to_dir,
-                                  save_prefix=save_prefix, save_format=save_format, ignore_class_split=ignore_class_split,
-                                  subset=subset, dtype=self.dtype)
+                                  save_prefix=save_prefix, save_format=save_format,
+                                  ignore_class_split=ignore_class_split, subset=subset, dtype=self.dtype)
 
     def flow_from_directory(self, directory: Any, target_size: tuple[int, int] = (256, 256), color_mode: str = "rgb",
                             classes: Any = None, class_mode: str | None = "categorical", batch_size: int = 32,
