@@ -288,6 +288,10 @@ static void test_arrays(void **state) {
                       "random_flip' | "
                       "random_choice 'invert' 'rot90 2 | adjust_jpeg_quality 40' weights=300,1 | batch 16"),
               threads);
+        check(spec_of("synth 200 24 24 | shuffle | eval image='select(uniform(0, 1) < 0.1, image[::-1], "
+                      "image)' mean='mean(image "
+                      "/ 255 - normal(0, 1, like=image), 0, 1)' | batch 16"),
+              threads);
         check(spec_of("synth 200 24 24 | window 3 shift=2 targets=label | shuffle | batch 16"), threads);
         leat_spec *spec = leat_spec_new(NULL);
         leat_spec_arrays(spec, arrays, 2);

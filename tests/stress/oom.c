@@ -225,6 +225,11 @@ static scene scenes[] = {
      false},
     {"windows", "synth 50 6 6 | window 4 shift=1 targets=label | shuffle | batch 7", false},
     {"windows of arrays", "window 4 shift=1 stride=2 | shuffle | batch 7", true},
+    {"expressions",
+     "synth 50 6 6 | eval image='exp(image / 255) * [1, 2, 3] - mean(image / 255, 0, 1)' more='concat(0, "
+     "image, image)' | "
+     "batch 7",
+     false},
 };
 
 static int begin(void **state) {
