@@ -512,6 +512,15 @@ def test_a_row_that_tensorflow_fails_for():
         lowered.build()
 
 
+def test_labels_that_are_no_class(paths, records):
+    chain, real = given("R", paths, records, None)
+    for depth, dtype in ((2, None), (3, tf.int64)):
+        hot = lambda r: tf.one_hot(parsed("label")(r), depth, dtype=dtype)  # noqa: B023, E731
+        compare(lower_map(chain, hot), real.map(hot))
+    arrays = {"y": LABELS - 1}
+    compare(lower_map(chain_of(arrays, "y"), lambda y: tf.one_hot(y, 2)), real_of(arrays, "y").map(lambda y: tf.one_hot(y, 2)))
+
+
 def test_channels_as_stored(paths):
     def load(path):
         return tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path)), [8, 8]) / 255

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._arrays import optional
 from .._tfdata.chain import Columns, Refused
+from .expressions import HERE
 from .graph import Ref
 from .lower import Lowering, cast, marked, node
 from .marks import Mark
@@ -264,8 +265,10 @@ def one_hot(low: Lowering, ref: Ref) -> Value:
         raise Refused("tf.one_hot of a value that the function computes")
     source = low.chain.source
     column = source.arrays.get(flow.field) if isinstance(source, Columns) else None
-    if column is not None and (callable(column) or len(column) == 0 or column.min() < 0 or column.max() >= depth):
-        raise Refused("tf.one_hot of labels outside of its depth")  # TensorFlow makes zeros of them: they are folded
+    inside = column is not None and not callable(column) and len(column) and column.min() >= 0 and column.max() < depth
+    if not inside:
+        # TensorFlow makes zeros of a label that is no class, and so does eval.
+        return flow.then("eval", f"one_hot({HERE}, {depth}, {on!r}, {off!r})", dtype="float32", shape=(depth,))
     numbers = {} if (on, off) == (1, 0) else {"on": on, "off": off}
     return flow.then("one_hot", classes=depth, dtype="float32", shape=(depth,), **numbers)
 
