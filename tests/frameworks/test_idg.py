@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ImageDataGenerator against Keras's own: given transforms, draws, whole batches with the numbers that the engine drew."""
 import itertools
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy
@@ -301,3 +304,18 @@ def test_the_class_that_scripts_import():
     tf = pytest.importorskip("tensorflow")
     assert tf.keras.preprocessing.image.ImageDataGenerator is theirs.ImageDataGenerator
     assert transforms.COMPAT[0] == "keras3"
+
+
+def test_iterators_of_the_drop_in_module_are_pydatasets():
+    """Also if nothing has imported Keras before. TensorFlow's threads can still be set afterwards."""
+    pytest.importorskip("tensorflow")
+    script = """
+from leat.tf.keras.preprocessing.image import ImageDataGenerator
+import leat.tf as tf, numpy
+tf.config.threading.set_intra_op_parallelism_threads(1)
+flow = ImageDataGenerator(rotation_range=9).flow(numpy.zeros((8, 6, 6, 3), "uint8"), numpy.zeros(8), batch_size=4)
+assert isinstance(flow, tf.keras.utils.PyDataset) and isinstance(flow, tf.keras.utils.Sequence)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          env={**os.environ, "KERAS_BACKEND": "tensorflow"})
+    assert done.returncode == 0, done.stderr

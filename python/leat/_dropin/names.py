@@ -13,7 +13,7 @@ LIBRARIES = {  # what a drop-in module stands for, and the words that install it
 }
 
 FOLDER = {"image_dataset_from_directory": "leat._kerasdata.folder:image_dataset_from_directory"}
-GENERATOR = {name: f"leat._idg:{name}" for name in (
+GENERATOR = {name: f"leat._dropin.generator_names:{name}" for name in (
     "DataFrameIterator", "DirectoryIterator", "ImageDataGenerator", "Iterator", "NumpyArrayIterator", "apply_affine_transform",
     "apply_brightness_shift", "apply_channel_shift", "random_brightness", "random_channel_shift", "random_rotation",
     "random_shear", "random_shift", "random_zoom")}
