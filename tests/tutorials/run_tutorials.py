@@ -68,13 +68,19 @@ class Watch:
     def install(self) -> None:
         from leat import _run
         from leat._tfdata.dataset import Dataset
+        from leat._tfdata.reading import Reader
         from tensorflow.python.data.ops import iterator_ops
 
-        begin, begin_theirs, generated = _run.Iterator.__init__, iterator_ops.OwnedIterator.__init__, Dataset._generated
+        begin, begin_reader, begin_theirs = _run.Iterator.__init__, Reader.__init__, iterator_ops.OwnedIterator.__init__
+        generated = Dataset._generated
 
         def noted(iterator: Any, dataset: Any, *args: Any, **kwargs: Any) -> None:
             self.engine[id(dataset)] = dataset
             begin(iterator, dataset, *args, **kwargs)
+
+        def noted_reader(reader: Any, chain: Any, built: Any, *args: Any, **kwargs: Any) -> None:
+            self.engine[id(built)] = built
+            begin_reader(reader, chain, built, *args, **kwargs)
 
         def noted_theirs(iterator: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
             if dataset is not None and id(dataset) not in self.fed and not inside("_tftrace"):
@@ -87,7 +93,7 @@ class Watch:
             return made
 
         _run.Iterator.__init__, iterator_ops.OwnedIterator.__init__ = noted, noted_theirs
-        Dataset._generated = noted_fed
+        Reader.__init__, Dataset._generated = noted_reader, noted_fed
 
     def words(self) -> str:
         """Numbers of data sets, such as `engine 2, TensorFlow 1`. The watch begins anew."""
