@@ -159,7 +159,7 @@ static const k_group groups[] = {
     {k_colour_cases, LEAT_CPU_AVX2, &image_table},   {k_stats_cases, LEAT_CPU_AVX2, &image_table},
     {k_mix_cases, LEAT_CPU_AVX2, &image_table},      {k_half_cases, LEAT_CPU_AVX2, &image_table},
     {k_warp_cases, LEAT_CPU_AVX2, &image_table},     {k_crc32c_cases, LEAT_CPU_SSE42, &k_crc32c_table},
-    {k_jpeg_cases, LEAT_CPU_AVX2, &k_jpeg_table},
+    {k_jpeg_cases, LEAT_CPU_AVX2, &k_jpeg_table},    {k_eval_cases, LEAT_CPU_AVX2, &k_eval_table},
 };
 
 static bool has_kernels(const k_isa *isa, size_t group) {

@@ -42,7 +42,9 @@ static bool is_float(int dtype) {
 
 static void load_whole(int64_t *wide, const void *src, int from, size_t n) {
     switch (from) {
-    case LEAT_DTYPE_BOOL:
+    case LEAT_DTYPE_BOOL: /* any byte but 0 is true */
+        for (size_t k = 0; k < n; k++) wide[k] = ((const uint8_t *)src)[k] != 0;
+        break;
     case LEAT_DTYPE_U8: LOAD(uint8_t);
     case LEAT_DTYPE_I8: LOAD(int8_t);
     case LEAT_DTYPE_U16: LOAD(uint16_t);

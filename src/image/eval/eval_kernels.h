@@ -181,7 +181,7 @@ EVAL_FLOAT(f64, double)
 static EVAL_UNUSED LEAT_FN_EVAL_CAST(cast_pairs) {
     const int pair = from << 8 | to;
     if (pair == (LEAT_DTYPE_U8 << 8 | LEAT_DTYPE_F32)) EVAL_CAST(float, uint8_t, x);
-    else if (pair == (LEAT_DTYPE_BOOL << 8 | LEAT_DTYPE_F32)) EVAL_CAST(float, uint8_t, x);
+    else if (pair == (LEAT_DTYPE_BOOL << 8 | LEAT_DTYPE_F32)) EVAL_CAST(float, uint8_t, x != 0);
     else if (pair == (LEAT_DTYPE_F32 << 8 | LEAT_DTYPE_U8)) EVAL_CAST(uint8_t, float, i32_of(x));
     else if (pair == (LEAT_DTYPE_F32 << 8 | LEAT_DTYPE_I32)) EVAL_CAST(int32_t, float, i32_of(x));
     else if (pair == (LEAT_DTYPE_I32 << 8 | LEAT_DTYPE_F32)) EVAL_CAST(float, int32_t, x);

@@ -385,15 +385,16 @@ static int call_one_hot(leat__expression *e, const function *f, const leat__call
 /* Draws of a shape that numbers or like= tell; without both, one. */
 static int draw(leat__expression *e, const leat__call *call, leat__eval_draw kind, int64_t range,
                 leat__term *out) {
-    int64_t seed = 0;
     int like;
     leat__eval_node node = {.op = LEAT_EVAL_RANDOM,
                             .dtype = kind == LEAT_EVAL_WHOLE ? LEAT_DTYPE_I32 : LEAT_DTYPE_F32};
     node.begin[0] = kind;
     node.begin[2] = range;
     if (call->seed) {
-        LEAT_TRY(leat__term_whole(e, call->seed, "seed", &seed));
-        node.begin[1] = seed;
+        const leat__literal *seed = &call->seed->literal;
+        if (call->seed->kind != LEAT_TERM_LITERAL || !seed->whole || seed->truth || seed->n != 1)
+            return leat__expression_fail(e, call->seed->at, LEAT_ERR_TYPE, "seed must be one whole number");
+        node.begin[1] = seed->i[0];
         node.step[0] = 1;
     } else node.begin[1] = ++e->n_draws;
     LEAT_TRY(read_sizes(e, call, 2, false, node.end, &node.ndim));
