@@ -29,8 +29,10 @@
 #define LEAT_EVAL_INPUTS 32
 #define LEAT_EVAL_LEAVES 48 /* of one loop */
 #define LEAT_EVAL_TILE 1024
-#define LEAT_EVAL_REGISTER (LEAT_EVAL_TILE * sizeof(double) + 64) /* bytes; no multiple of a page */
-#define LEAT_EVAL_OPEN INT64_MIN                                  /* a bound of a slice that is left out */
+/* Bytes. Half a page more than whole pages: the processor takes a load for one of what was just stored if their places in a page are
+ * the same, so registers that follow one another begin far apart. */
+#define LEAT_EVAL_REGISTER (LEAT_EVAL_TILE * sizeof(double) + 2048)
+#define LEAT_EVAL_OPEN INT64_MIN /* a bound of a slice that is left out */
 
 typedef enum leat__eval_op {
     LEAT_EVAL_INPUT, /* begin[0]: number of the input                                   */
