@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ COLOURS = ("#888888", "#d6604d", "#2166ac")
 class Run(NamedTuple):
     name: str
     seconds: list[float]
+    cpu: list[float]
     losses: list[float]
 
 
@@ -86,10 +86,11 @@ def run(name: str, text: str, data: Path, epochs: int) -> Run:
         path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run([sys.executable, script, data, str(epochs)], text=True, capture_output=True,
                               env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, "PYTHONPATH": path})
-    found = re.findall(r"^epoch \d+: loss ([\d.]+), ([\d.]+) s$", done.stdout, re.M)
+    found = re.findall(r"^epoch \d+: loss ([\d.]+), ([\d.]+) s, CPU ([\d.]+) s$", done.stdout, re.M)
     if done.returncode or len(found) != epochs:
         sys.exit(f"{name} failed:\n{done.stdout}{done.stderr}")
-    return Run(name, [float(seconds) for _, seconds in found], [float(loss) for loss, _ in found])
+    losses, seconds, cpu = ([float(each[i]) for each in found] for i in range(3))
+    return Run(name, seconds, cpu, losses)
 
 
 def compare(name: str, epochs: int, count: int | None) -> list[Run]:
@@ -107,12 +108,13 @@ def compare(name: str, epochs: int, count: int | None) -> list[Run]:
 
 
 def table(name: str, runs: list[Run]) -> None:
-    """Seconds of each epoch; the first one has the compilation of the model in it."""
-    print(f"\n{name:10}" + "".join(f"{each.name:>22}" for each in runs))
+    """Seconds of each epoch; the first one has the compilation of the model in it. CPU counts all cores, and says more than
+    seconds where other programs run beside."""
+    print(f"\n{name:10}" + "".join(f"{each.name:>30}" for each in runs))
     for i in range(len(runs[0].seconds)):
-        print(f"epoch {i + 1:<4}" + "".join(f"{each.seconds[i]:8.2f} s  loss {each.losses[i]:.3f}" for each in runs))
-    usual = [statistics.median(each.seconds[1:] or each.seconds) for each in runs]
-    print("median    " + "".join(f"{seconds:8.2f} s {usual[0] / seconds:9.1f}x  " for seconds in usual), flush=True)
+        print(f"epoch {i + 1:<4}" + "".join(f"{each.seconds[i]:8.2f} s CPU {each.cpu[i]:5.2f} loss {each.losses[i]:.3f}"
+                                          for each in runs))
+    print("fastest   " + "".join(f"{min(each.seconds):8.2f} s CPU {min(each.cpu):5.2f}" + " " * 11 for each in runs), flush=True)
 
 
 def plot(results: dict[str, list[Run]], path: Path) -> None:
