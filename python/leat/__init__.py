@@ -38,8 +38,9 @@ from ._errors import (
 )
 from ._files import from_files
 from ._leat import version as __version__
+from ._notices import LeatWarning
 from ._records import TFRecordWriter, example
-from ._run import Batch, Iterator, LeatWarning
+from ._run import Batch, Iterator
 from ._sources import (
     from_arrays,
     from_directory,

@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
@@ -21,6 +20,7 @@ from ._arrays import converter, first_value, optional, to_value
 from ._errors import ForkedError
 from ._leat import Batch as RawBatch
 from ._leat import Pipeline
+from ._notices import tell
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -35,13 +35,6 @@ else:
     Item = TypeVar("Item")
 
 CURSOR = re.compile(r" epoch=(\d+) position=(\d+) step=(\d+) seed=(\d+) batch=(\d+) ")
-
-
-_told: set[str] = set()  # warnings that were issued
-
-
-class LeatWarning(UserWarning):
-    """Something that is worth knowing, and no error."""
 
 
 class Cursor(NamedTuple):
@@ -72,9 +65,7 @@ class Feed:
         self.template = pipeline.state()
         _live.add(self)
         for message in pipeline.messages():
-            if message not in _told:  # a dataset opens several pipelines
-                _told.add(message)
-                warnings.warn(message, LeatWarning, stacklevel=6)
+            tell(message)  # once: a dataset opens several pipelines
 
     def close(self) -> None:
         self.pending = None

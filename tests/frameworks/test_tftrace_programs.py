@@ -11,7 +11,8 @@ import tensorflow as tf
 from leat._tfdata.chain import Chain, Columns, Refused
 from leat._tftrace import lower_map
 from leat._tftrace.marks import IMAGE, LAYERS, RANDOM, marking
-from leat._tftrace.notices import notice, told_again
+from leat._notices import forget
+from leat._tftrace.notices import notice
 from tensorflow.image import random_flip_left_right, resize
 
 PIXELS = numpy.random.default_rng(1).integers(0, 256, (6, 12, 16, 3)).astype("uint8")
@@ -135,7 +136,7 @@ def test_a_refusal_names_the_line():
         names(lined)
     line = lined.__code__.co_firstlineno + 2
     assert refused.value.where == f"test_tftrace_programs.py:{line}"
-    told_again()
+    forget()
     with pytest.warns(leat.LeatWarning, match=rf"lined \(test_tftrace_programs.py:\d+\): .* at test_tftrace_programs.py:{line}"):
         notice(lined, refused.value.reason, refused.value.where)
 

@@ -12,12 +12,11 @@ import importlib
 import os
 import sys
 import sysconfig
-import warnings
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from .._run import LeatWarning
+from .._notices import tell
 from .loader import NODES, real
 from .names import LIBRARIES, OWN
 
@@ -152,9 +151,8 @@ def begin(*folders: str, how: str = "leat.auto") -> None:
     changed = {name for module in list(sys.modules.values()) if is_script(getattr(module, "__dict__", None))
                for name in rebind(vars(module))}
     if changed:
-        warnings.warn(f"{how} came after imports of TensorFlow or Keras. These names are leat's from now on: "
-                      f"{', '.join(sorted(changed))}. What was made with them before is not: put {how} first",
-                      LeatWarning, stacklevel=3)
+        tell(f"{how} came after imports of TensorFlow or Keras. These names are leat's from now on: "
+             f"{', '.join(sorted(changed))}. What was made with them before is not: put {how} first")
 
 
 def end() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from .._dataset import Dataset
 from .._errors import DecodeError, FormatError, UnsupportedError
 from .._files import from_files
+from .._notices import tell
 from .iterator import EngineIterator
-from .lowering import tell
 from .needs import np
 from .pictures import METHODS, img_to_array, load, setting
 
@@ -117,8 +117,7 @@ class FileIterator(EngineIterator):
         if self.color_mode == "rgba" and self.interpolation != "nearest":
             reason = f"color_mode='rgba' with interpolation={self.interpolation!r}: Pillow reads the files"
         if reason:
-            tell(("pillow", reason),
-                 f"{reason}, one at a time in Python; the engine reads PNG with 8 bits, JPEG and BMP")
+            tell(f"{reason}, one at a time in Python; the engine reads PNG with 8 bits, JPEG and BMP")
         return bool(reason) or self.interpolation not in METHODS
 
     def _source(self, rows: Any) -> Dataset[Any]:
@@ -146,7 +145,7 @@ class FileIterator(EngineIterator):
         more, and otherwise it says in Keras's words what is wrong."""
         if self._by_pillow or not isinstance(error, (DecodeError, FormatError, UnsupportedError)):
             super()._change_reader(error)
-        tell(("pillow", str(error)), f"{error}: Pillow reads the files from here on")
+        tell(f"{error}: Pillow reads the files from here on")
         self._by_pillow = True
         epoch = self._epoch
         self._close()

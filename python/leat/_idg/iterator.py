@@ -12,10 +12,11 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from .._errors import ArgumentError, DTypeError, Error, LimitError, ShapeError, TextError, UnsupportedError
+from .._notices import tell
 from .._run import Cursor
 from .._run import Iterator as Reading
 from .._sources import from_arrays
-from .lowering import Lowered, Unlowered, changed_methods, lower, tell
+from .lowering import Lowered, Unlowered, changed_methods, lower
 from .needs import np
 from .pictures import save_batch
 
@@ -230,7 +231,7 @@ class EngineIterator(Iterator):
             except Unlowered as reason:
                 self._lowered = None
                 if self.n and self.batch_size > 0:
-                    tell((type(self), str(reason)), f"{reason}: pictures are made one by one in Python, as Keras does")
+                    tell(f"{reason}: pictures are made one by one in Python, as Keras does", (type(self), str(reason)))
             self._recipe = {} if self.image_data_generator is None else dict(vars(self.image_data_generator))
         return self._lowered
 

@@ -6,19 +6,17 @@ then pictures are made one by one in Python, as Keras does.
 """
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._dataset import Dataset
-from .._run import LeatWarning
+from .._notices import outside, tell
 from .needs import np
 
 MODES = {"constant", "nearest", "reflect", "wrap"}
 METHODS = ("get_random_transform", "apply_transform", "random_transform", "standardize")
 SEED = 1  # of the operation: flows with one seed draw equally, however many operations stand before it
-_told: set[Any] = set()
 
 
 class Unlowered(Exception):
@@ -38,21 +36,6 @@ class Affine(NamedTuple):
     reverse: bool
     mul: Any
     add: Any
-
-
-def tell(key: Any, message: str) -> None:
-    """A notice, once."""
-    if key not in _told:
-        _told.add(key)
-        warnings.warn(message, LeatWarning, stacklevel=_outside())
-
-
-def _outside() -> int:
-    """How many frames up the user's own line is."""
-    frame, depth = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("leat."):
-        frame, depth = frame.f_back, depth + 1
-    return depth
 
 
 # --------------------------------------------------------------------------------------------- numbers as text
@@ -123,7 +106,7 @@ def _per_channel(value: Any, channels: int, generator: Any) -> str | None:
 
 def _not_fitted(what: str) -> None:
     warnings.warn(f"This ImageDataGenerator specifies `{what}`, but it hasn't been fit on any training data. Fit it "
-                  "first by calling `.fit(numpy_data)`.", UserWarning, stacklevel=_outside())
+                  "first by calling `.fit(numpy_data)`.", UserWarning, stacklevel=outside())
 
 
 def _standards(generator: Any, channels: int, reverse: bool) -> tuple[dict[str, Any], list[Callable[[Any], Any]]]:
@@ -185,8 +168,8 @@ def _with_function(dataset: Dataset[Any], generator: Any, shape: tuple[int, int,
     """A function of the user's on each picture, with the interpreter's lock."""
     function, first = generator.preprocessing_function, generator.data_format == "channels_first"
     name = getattr(function, "__qualname__", type(function).__name__)
-    tell(function, f"preprocessing_function {name}: Python runs it on one picture at a time, while the engine makes "
-                   "the rest; an operation of leat, or a layer of the model, would be faster")
+    tell(f"preprocessing_function {name}: Python runs it on one picture at a time, while the engine makes the rest; an operation of "
+         "leat, or a layer of the model, would be faster", function)
 
     def call(image: Any) -> Any:
         x = image.transpose(2, 0, 1) if first else image

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 from .._errors import ArgumentError, NotFoundError, UnsupportedError
-from .._run import LeatWarning
+from .._notices import tell
 from .find import expected, find
 from .frameworks import tensorflow, tfds
 from .splits import parts_of
@@ -52,7 +51,7 @@ def _theirs(name: str, given: dict[str, Any], reason: str) -> Any:
     if library is None:
         raise UnsupportedError(f"{name}: {reason}; leat does not read this without tensorflow_datasets: pip install "
                                "tensorflow tensorflow-datasets")
-    warnings.warn(f"{name} is read by tensorflow_datasets itself: {reason}", LeatWarning, stacklevel=3)
+    tell(f"{name} is read by tensorflow_datasets itself: {reason}")
     return library.load(name, **given)
 
 

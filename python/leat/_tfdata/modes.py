@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from .._run import LeatWarning
+from .._notices import tell as _tell
 
 _context: Any = import_module("tensorflow.python.eager.context")
 _debug: Any = import_module("tensorflow.python.data.ops.debug_mode")
-_told: set[str] = set()
 wanted = threading.local()  # .pure: only TensorFlow's own operations, for what saves iterators
 
 
@@ -32,6 +30,4 @@ def eager() -> bool:
 
 def tell(reason: str) -> None:
     """Says once why TensorFlow runs a part of a pipeline."""
-    if reason not in _told:
-        _told.add(reason)
-        warnings.warn(f"leat: TensorFlow runs this data set: {reason}", LeatWarning, stacklevel=4)
+    _tell(f"leat: TensorFlow runs this data set: {reason}")

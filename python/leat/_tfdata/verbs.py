@@ -7,7 +7,6 @@ a chain in place of the data set, and gives another chain. Refused: TensorFlow d
 from __future__ import annotations
 
 import os
-import warnings
 from builtins import enumerate as numbered
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from .._arrays import optional
-from .._run import LeatWarning
+from .._notices import tell
 from .chain import TRANSPARENT, Built, Chain, Columns, Operation, Refused
 
 INFINITE, UNKNOWN = -1, -2
@@ -279,8 +278,8 @@ def cache(chain: Chain, filename: Any = "", name: Any = None) -> Chain:
     if random and _has(chain, "repeat"):
         raise Refused("cache() behind random operations and repeat()")
     if random:
-        warnings.warn(f"cache() stands behind {random[0].name}, which draws: its results of the first epoch are kept for all "
-                      "epochs, as in tf.data. Write cache() before the function that draws", LeatWarning, stacklevel=4)
+        tell(f"cache() stands behind {random[0].name}, which draws: its results of the first epoch are kept for all epochs, as in "
+             "tf.data. Write cache() before the function that draws")
     given: dict[str, Any] = {"freeze": True} if random else {}
     if path:
         given["path"] = path

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
-import warnings
 from typing import Any
 
-from .._run import LeatWarning
-
-_told: set[tuple[str, str]] = set()
+from .._notices import tell
 
 
 def described(function: Any) -> str:
@@ -22,13 +19,5 @@ def described(function: Any) -> str:
 
 def notice(function: Any, reason: str, where: str = "") -> None:
     """Tells once that this function is TensorFlow's own map, and why."""
-    words = (described(function), reason)
-    if words in _told:
-        return
-    _told.add(words)
-    warnings.warn(f"leat: TensorFlow runs {words[0]}: {reason}{f' at {where}' if where else ''}", LeatWarning, stacklevel=3)
-
-
-def told_again() -> None:
-    """Forgets what was told, for tests."""
-    _told.clear()
+    name = described(function)
+    tell(f"leat: TensorFlow runs {name}: {reason}{f' at {where}' if where else ''}", (name, reason))
