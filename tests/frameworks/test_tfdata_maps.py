@@ -184,3 +184,23 @@ def test_a_programs_own_subclass():
             return tf.data.Dataset.from_generator(lambda: iter(range(n)), output_signature=tf.TensorSpec([], tf.int32))
     assert [int(n) for n in Mine(3)] == [0, 1, 2]
     assert not isinstance(tf.data.Dataset.range(3), Mine) and isinstance(Mine(2), leat.tf.data.Dataset)
+
+
+def test_dicts_keep_the_order_of_their_keys():
+    made = plain(leat.tf, 4).map(lambda x, y: {"z": x, "a": {"q": y, "b": y}})
+    assert is_lowered(made)
+    assert list(next(iter(made))) == ["z", "a"] and list(next(iter(made))["a"]) == ["q", "b"]
+    assert list(made.element_spec) == ["z", "a"]
+
+
+def test_a_picture_and_its_mask_are_cropped_as_one():
+    """The usual way: one tensor of both, one crop, and both taken out again."""
+    def crop(tf):
+        def function(image, mask):
+            both = tf.image.random_crop(tf.concat([image, mask], axis=-1), [5, 6, 4])
+            return both[..., :3], both[..., 3:]
+        return function
+    made = leat.tf.data.Dataset.from_tensor_slices((X, X[..., :1])).map(crop(leat.tf))
+    assert made.element_spec == tf.data.Dataset.from_tensor_slices((X, X[..., :1])).map(crop(tf)).element_spec
+    for image, mask in made:
+        assert image.shape == (5, 6, 3) and numpy.array_equal(image[..., :1], mask)

@@ -188,18 +188,17 @@ class Emission:
         while any(waiting.values()):
             before = len(made)
             for name, steps in waiting.items():
-                while steps and steps[0].name not in ("joint",):
+                while steps and steps[0].name != "joint":
                     made.append(spelled(steps.pop(0), name))
             for name, steps in waiting.items():
-                if steps and all(waiting[other] and waiting[other][0] is steps[0] for other in steps[0].args[1]):
-                    joint = steps[0]
+                joint = steps[0] if steps and steps[0].name == "joint" else None
+                if joint and all(waiting[other] and waiting[other][0] is joint for other in joint.args[1]):
                     made.append(joint.args[0])
                     for other in joint.args[1]:
                         waiting[other].pop(0)
             if len(made) == before:
                 raise Refused("results that are drawn together and used apart")
         return made
-
 
     def _waiting(self) -> dict[str, list[Step]]:
         """The steps of each field, also of those that others are made of."""

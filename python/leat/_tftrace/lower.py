@@ -2,12 +2,12 @@
 """A traced function becomes operations of a chain, or is refused."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from .._arrays import optional
-from .._tfdata.chain import Built, Chain, Columns, Refused, leaves, mapped
+from .._tfdata.chain import Built, Chain, Columns, Refused, leaves
 from .emit import Emission, touched
 from .fold import TOTAL_BYTES, Fold, computed, fields_of, small
 from .graph import PASSED, Ref, Trace, check, trace_function, where
@@ -284,19 +284,21 @@ def lower_map(chain: Chain, function: Any, notice: Any = None) -> Chain:
     try:
         emission = Emission(lowering)
         names = [emission.output(lowering.value(ref), ref) for ref in trace.outputs]
-        given = iter(names)
-        structure = mapped(_sorted(trace.structure), lambda _: next(given))
+        structure = _named(trace.structure, iter(names))
         return emission.finished(structure, {name: _sample(spec, chain.batched) for name, spec in zip(names, specs, strict=True)})
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
         # A graph of another version of TensorFlow than those that leat was written for: the script runs all the same.
         raise Refused(f"its graph is not as expected: {type(error).__name__} {error!s:.80}") from error
 
 
-def _sorted(structure: Any) -> Any:
-    """The structure with dicts in the order of their keys, in which tf.nest flattens them."""
+def _named(structure: Any, names: Iterator[str]) -> Any:
+    """The structure with names, which come in the order of tf.nest: keys are sorted. Dicts keep their own order."""
     if isinstance(structure, tuple):
-        return tuple(_sorted(part) for part in structure)
-    return {key: _sorted(structure[key]) for key in sorted(structure)} if isinstance(structure, dict) else structure
+        return tuple(_named(part, names) for part in structure)
+    if not isinstance(structure, dict):
+        return next(names)
+    found = {key: _named(structure[key], names) for key in sorted(structure)}
+    return {key: found[key] for key in structure}
 
 
 def _sample(spec: Any, batched: bool) -> Any:
