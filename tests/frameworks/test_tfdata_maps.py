@@ -204,3 +204,34 @@ def test_a_picture_and_its_mask_are_cropped_as_one():
     assert made.element_spec == tf.data.Dataset.from_tensor_slices((X, X[..., :1])).map(crop(tf)).element_spec
     for image, mask in made:
         assert image.shape == (5, 6, 3) and numpy.array_equal(image[..., :1], mask)
+
+
+def test_normalization_with_given_numbers_is_built_in_the_map():
+    """Its numbers must outlive leat's trace: in the engine, in TensorFlow's map, and outside of both."""
+    def printing(x):
+        tf.print("", end="")
+        return x
+
+    for more in (lambda x: x, printing):  # the second is TensorFlow's
+        layer = keras.layers.Normalization(mean=[1.0, 2.0, 3.0], variance=[4.0, 5.0, 6.0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", leat.LeatWarning)
+            made = plain(leat.tf).batch(16).map(lambda x, y, more=more, layer=layer: more(layer(x)))
+        ours = next(iter(made)).numpy()
+        numpy.testing.assert_allclose(ours, layer(next(iter(plain(tf).batch(16)))[0]).numpy(), atol=1e-6)
+
+
+def test_a_condition_on_labels_chooses_pictures():
+    def function(tf):
+        def choose(x, y):
+            if y > 2:
+                x = tf.image.flip_left_right(x)
+            else:
+                x = x * 0.5
+            return x, y
+        return choose
+    ours, theirs = plain(leat.tf), plain(tf)
+    ours, theirs = (each.map(lambda x, y: (x, tf.argmax(y))) for each in (ours, theirs))
+    ours, theirs = ours.map(function(leat.tf)).batch(8), theirs.map(function(tf)).batch(8)
+    assert is_lowered(ours)
+    close(ours, theirs)

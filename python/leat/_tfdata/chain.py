@@ -65,7 +65,7 @@ class Columns:
         if not wanted & (set(self.arrays) | set(self.files)):
             wanted = {next(iter(self.arrays))}  # there are as many samples, whatever they are
         plain = {name: _packed(self.array(name)[kept]) for name in self.arrays if name in wanted}
-        parts: list[tuple[str, Dataset]] = [("", from_arrays(plain))] if plain else []
+        parts: list[tuple[str, Dataset]] = [("", from_arrays(plain, layout="nhwc"))] if plain else []
         for name, column in self.files.items():
             if name in wanted:
                 paths = [path.decode("utf-8", "surrogateescape") if isinstance(path, bytes) else str(path)

@@ -143,6 +143,7 @@ class Emission:
         """The chain with the operations of all fields behind it."""
         chain = self.chain
         source = chain.source
+        ordered = self._ordered()
         if isinstance(source, Columns):
             self._forget()
             source = replace(source, arrays={**source.arrays, **self.lowering.arrays},
@@ -151,7 +152,7 @@ class Emission:
         if self.lowering.parses:
             words = [text for text in self.lowering.parses.values()]
             chain = self._added(chain, "parse", tuple(words), {"from_": self.lowering.record})
-        for name, args, kwargs in self._ordered():
+        for name, args, kwargs in ordered:
             chain = self._added(chain, name, args, kwargs)
         chain = self._decoding(chain)
         if isinstance(source, Built) and set(self.chain.specs) | set(self.fields) != set(specs):
@@ -164,7 +165,7 @@ class Emission:
     def _forget(self) -> None:
         """Leaves out columns that were needed only on the way to others."""
         low = self.lowering
-        used = {*self.flows, *low.files.values(), *self.copies.values()}
+        used = {*self.fields, *low.files.values(), *self.copies.values()}
         for name in [name for name in low.arrays if name not in used]:
             del low.arrays[name]
         kept = {number for name, number in low.folded.items() if name in used}
@@ -219,6 +220,8 @@ class Emission:
                         need(base)
         for each in list(self.flows.values()):
             need(each)
+        if any(longest[name].steps != flow.steps for name, flow in self.flows.items()):
+            raise Refused("a result that is also used with more operations behind it")
         self.fields = tuple(longest)
         waiting = {}
         for name, flow in longest.items():

@@ -7,6 +7,7 @@ joined with what follows, so that a line of arithmetic is one expression.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._arrays import optional
@@ -54,7 +55,9 @@ def _literal(value: Any, dtype: str) -> str:
 
 
 def _step_text(step: Step, inner: str) -> str | None:
-    """A step as an expression, None if it is none."""
+    """A step as an expression, None if it is none, or draws: an expression may be repeated, and a draw may not."""
+    if step.random:
+        return None
     if step.name == "eval":
         return str(step.args[0]).replace(HERE, inner)
     if step.name == "linear":
@@ -100,17 +103,20 @@ def combined(low: Lowering, ref: Ref, template: Callable[..., str], values: list
     large = any(isinstance(value, Constant) and value.value.size > LARGEST for value in values)
     if large and not any(flow.shape == shape for flow in flows):
         raise Refused("arithmetic with a large array of constants")
-    draws = drawn or any(isinstance(value, (Draw, Noise)) or (isinstance(value, Flow) and value.steps and value.steps[-1].random)
-                for value in values)
+    draws = drawn or any(isinstance(value, (Draw, Noise)) for value in values)
     if len(fields) == 1:
         begin = _begin(flows)
         parts = [_part(low, ref, value, kind, lambda flow: _text(flow, begin)) for value, kind in zip(values, dtypes, strict=True)]
         steps = (*flows[0].steps[:begin], Step("eval", (template(*parts),), {}, draws))
         return Flow(fields[0], dtype, shape, steps)
+    # Each field stands where all of its values begin; what was done to it from there on is part of the expression.
+    begins = {field: _begin([flow for flow in flows if flow.field == field]) for field in fields}
+    bases = {flow.field: replace(flow, steps=flow.steps[:begins[flow.field]]) for flow in flows}
     name = low.fresh("made")
-    parts = [_part(low, ref, value, kind, lambda flow: _name(flow.field)) for value, kind in zip(values, dtypes, strict=True)]
+    parts = [_part(low, ref, value, kind, lambda flow: _text(flow, begins[flow.field]).replace(HERE, _name(flow.field)))
+             for value, kind in zip(values, dtypes, strict=True)]
     low.made.add(name)
-    joint = Step("joint", (("eval", ({name: template(*parts)},), {}), (name, *fields), tuple(flows)), {}, draws)
+    joint = Step("joint", (("eval", ({name: template(*parts)},), {}), (name, *fields), tuple(bases.values())), {}, draws)
     return Flow(name, dtype, shape, (joint,))
 
 
@@ -119,7 +125,7 @@ def _begin(flows: list[Flow]) -> int:
     steps = flows[0].steps
     if all(flow.steps == steps for flow in flows):
         begin = len(steps)
-        while begin and steps[begin - 1].name == "eval":
+        while begin and steps[begin - 1].name == "eval" and not steps[begin - 1].random:
             begin -= 1
         return begin if len(_text(flows[0], begin)) < LONGEST else len(steps)
     begin = min(len(flow.steps) for flow in flows)

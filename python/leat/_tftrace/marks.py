@@ -139,11 +139,23 @@ def layer_name(cls: Any) -> str:
     return f"keras.layers.{cls.__name__}"
 
 
+def _settle(layer: Any) -> None:
+    """Normalization with given numbers holds them as tensors of the graph in which it was built. A trace of leat's does not last:
+    it is built again outside of graphs."""
+    import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    if getattr(layer, "input_mean", None) is not None and tf.is_symbolic_tensor(layer.mean):
+        with tf.init_scope():
+            layer.build(layer._build_input_shape)
+
+
 def _layer_call(cls: Any, real: Callable[..., Any]) -> Any:
     @functools.wraps(real)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = real(self, *args, **kwargs)
         marks: Marks | None = getattr(_active, "marks", None)
+        if marks is not None:
+            _settle(self)
+        result = real(self, *args, **kwargs)
         if marks is not None and type(self) is cls:
             marks.note(layer_name(cls), real, (self, *args), kwargs, result)
         return result
