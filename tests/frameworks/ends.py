@@ -18,10 +18,13 @@ def check_ctrl_c(program: str, between: bool = False) -> None:
     loop = "for kept in it: pass"
     if between:
         loop = "import signal\nfor n, kept in enumerate(it):\n    if n == 40: signal.raise_signal(signal.SIGINT)"
-    process = subprocess.Popen([sys.executable, "-c", program + "print('ready', flush=True)\n" + loop],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    if not between:
-        process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=LIMIT)
+    for _ in range(5):
+        process = subprocess.Popen([sys.executable, "-c", program + "print('ready', flush=True)\n" + loop],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        if not between:
+            process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=LIMIT)
+        if process.returncode or "Exception ignored in" not in errors:
+            break  # otherwise it fell into a callback of the framework's, where Python drops exceptions: again
     assert process.returncode in (1, 130, -signal.SIGINT) and "KeyboardInterrupt" in errors, errors

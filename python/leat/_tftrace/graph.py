@@ -120,11 +120,13 @@ class Trace:
 
 def where(op: Any) -> str:
     """The line of the user's program that made a node: "train.py:12"."""
+    loaded = [sys.modules[name].__file__ for name in LIBRARIES if name in sys.modules]
+    folders = tuple(os.path.dirname(file) + os.sep for file in loaded if file)
     for frame in reversed(list(op.traceback or ())):
         name = frame.filename
         if "__autograph_generated" in name or name.startswith("<"):
             continue
-        if not any(f"{os.sep}{library}{os.sep}" in name for library in LIBRARIES):
+        if not name.startswith(folders):
             return f"{os.path.basename(name)}:{frame.lineno}"
     return ""
 
