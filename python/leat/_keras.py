@@ -317,7 +317,6 @@ def adapter_for(x: Any, y: Any = None, sample_weight: Any = None, batch_size: in
                 class_weight: Mapping[int, float] | None = None, make: Callable[..., Adapter] | None = None) -> Adapter:
     """What Keras gets for a leat dataset or adapter; batch_size and shuffle are the dataset's own affair. make: an adapter of
     another class, for what has a dataset behind it."""
-    dataset: Dataset | None = None if make is not None else x.dataset if isinstance(x, Adapter) else x
     for name, value in (("y", y), ("sample_weight", sample_weight)):
         if value is not None:
             raise ArgumentError(f"{name} was given beside a leat dataset: it has to be a field of the dataset, "
@@ -326,8 +325,9 @@ def adapter_for(x: Any, y: Any = None, sample_weight: Any = None, batch_size: in
     if getattr(spread, "_is_multi_process", False) and getattr(spread, "auto_shard_dataset", False):
         raise ArgumentError("a distribution over several processes: give each its part with ds.configure(rank=..., "
                             "world_size=...), and set distribution.auto_shard_dataset = False")
-    if make is not None or dataset is None:
-        return (make or Adapter)(x, class_weight, steps_per_epoch)
+    if make is not None:
+        return make(x, class_weight, steps_per_epoch)
+    dataset: Dataset = x.dataset if isinstance(x, Adapter) else x
     if steps_per_epoch is None and _endless(dataset):
         raise ArgumentError("this dataset has no end (repeat): give steps_per_epoch to fit, steps to evaluate and "
                             "predict, validation_steps for validation_data; or leave repeat() out")

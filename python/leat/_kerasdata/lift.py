@@ -119,7 +119,7 @@ def _in_text(dataset: Dataset, lifted: Callable[..., Any]) -> Dataset:
     chain = Chain(Built(dataset._with(operations=dataset._operations[:at])), structure, specs, (Operation("batch"),), True)
     lower = import_module("leat._tftrace.lower").lower_map
     try:
-        found = lower(chain, lifted, import_module("leat._tftrace.notices").notice)
+        found = lower(chain, lifted)
     except Refused as refused:
         raise ArgumentError(f"lift(): the engine does not do this: {refused.reason}; lift(model, ds.to_tf()) leaves it to "
                             "TensorFlow") from None

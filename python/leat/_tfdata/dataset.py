@@ -150,7 +150,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
 
     def __iter__(self) -> Any:
         if not eager():
-            return iter(self._realised()) if self._realised() is not self else super().__iter__()
+            return iter(self._realised())
         built = self._engine()
         if built is None:
             return iter(self._realised())
@@ -290,8 +290,8 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
                 if chain.channels_first:
                     raise Refused("pictures have their channels first")
                 if name == "map":
-                    return lower_map(chain, function, notice)
-                return lower_filter(chain, function, notice).with_(cardinality=verbs.UNKNOWN)
+                    return lower_map(chain, function)
+                return lower_filter(chain, function).with_(cardinality=verbs.UNKNOWN)
             except Refused as refused:
                 notice(function, refused.reason, refused.where)
                 raise

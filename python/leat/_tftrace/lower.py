@@ -274,7 +274,7 @@ def _specs(structure: Any) -> list[Any]:
     return list(leaves(structure))
 
 
-def lower_map(chain: Chain, function: Any, notice: Any = None) -> Chain:
+def lower_map(chain: Chain, function: Any) -> Chain:
     """The chain behind map(function). Refused, with the reason and the line, if the engine cannot do it.
 
     Exceptions of the function itself are TensorFlow's.
@@ -311,7 +311,7 @@ COMPARED = {"Equal": "==", "NotEqual": "!=", "Less": "<", "LessEqual": "<=", "Gr
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
-def lower_filter(chain: Chain, predicate: Any, notice: Any = None) -> Chain:
+def lower_filter(chain: Chain, predicate: Any) -> Chain:
     """The chain behind filter(predicate), or Refused."""
     if chain.batched:
         raise Refused("filter() behind batch()")
