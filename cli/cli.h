@@ -25,16 +25,17 @@ typedef struct cli_verb {
 } cli_verb;
 
 extern const cli_verb cli_run, cli_bench, cli_plan, cli_ops, cli_info, cli_show, cli_check, cli_index,
-    cli_synth, cli_pack, cli_view, cli_compare, cli_split, cli_cache;
+    cli_synth, cli_pack, cli_view, cli_compare, cli_split, cli_cache, cli_doctor, cli_top;
 
 /* opts.c: one table of options a verb, which parsing and --help are made of. */
-typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;
+/* CLI_AUTO: a whole number, or auto, which is 0. */
+typedef enum cli_opt_kind { CLI_FLAG, CLI_INT, CLI_AUTO, CLI_NUMBER, CLI_TEXT, CLI_BYTES } cli_opt_kind;
 typedef struct cli_opt { /* ends with a NULL name                        */
     const char *name;    /* "threads" for --threads                      */
     char letter;         /* 't' for -t, 0 if none                        */
     cli_opt_kind kind;
     void *to;             /* bool *, int64_t *, double *, const char **, uint64_t * (bytes: 4GiB) */
-    int64_t min, max;     /* of CLI_INT; both 0 = any                     */
+    int64_t min, max;     /* of CLI_INT and CLI_AUTO; both 0 = any        */
     const char *arg;      /* what stands for the value in --help; NULL = a flag */
     const char *help;     /* what it does; a new line where it has one    */
     const char *fallback; /* what holds without it; NULL = nothing to say */
@@ -48,22 +49,22 @@ int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***ar
 typedef struct cli_pipeline_options {
     int64_t threads, seed, slots, epochs, max_bad;
     uint64_t memory;
-    const char *on_error, *cache_dir, *rank;
-    bool synchronous, no_side_files, quiet, no_tune;
+    const char *on_error, *cache_dir, *rank, *tune;
+    bool synchronous, no_side_files, trust_cache, quiet;
 } cli_pipeline_options;
-#define CLI_PIPELINE_OPTIONS 13
+#define CLI_PIPELINE_OPTIONS 14
 /* Appends them to a table at opts[n]; returns the new n. */
 int cli_pipeline_table(cli_pipeline_options *o, cli_opt *opts, int n);
 /* CLI_OK, or CLI_USAGE after a message. */
 int cli_pipeline_config(const cli_pipeline_options *o, leat_config *config);
 
-/* The options of verbs that look through data without a pipeline: threads, cache-dir, no-side-files, quiet. */
+/* The options of verbs that look through data without a pipeline: threads, cache-dir, no-side-files, trust-cache, quiet. */
 typedef struct cli_tool_options {
     int64_t threads;
     const char *cache_dir;
-    bool no_side_files, quiet;
+    bool no_side_files, trust_cache, quiet;
 } cli_tool_options;
-#define CLI_TOOL_OPTIONS 4
+#define CLI_TOOL_OPTIONS 5
 int cli_tool_table(cli_tool_options *o, cli_opt *opts, int n);
 /* With a cli_progress for the callbacks. */
 leat_tool_config cli_tool_config(const cli_tool_options *o, void *progress);

@@ -4,6 +4,7 @@
  * After a warm-up the consumer takes batches and throws them away. With --roofline the pipeline and the bare
  * loop take turns in short slices, because the machine they share is never equally fast for long: each slice
  * is compared with the one beside it, and medians are reported. */
+#include <math.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -16,7 +17,7 @@ enum { ROUNDS_MIN = 3, ROUNDS_MAX = 9, FILL_SECONDS = 60 };
 typedef struct bench {
     cli_opened on;
     cli_pipeline_options pipeline;
-    double seconds;
+    double seconds, step_ms;
     bool roofline, json;
     int rounds;
     double rate[ROUNDS_MAX], roof_rate[ROUNDS_MAX], ratios[ROUNDS_MAX];
@@ -79,6 +80,11 @@ static int take_one(bench *b, uint64_t *samples) {
         return cli_opened_fail(&b->on);
     }
     if (samples) *samples += (uint64_t)batch.n;
+    if (b->step_ms > 0) {
+        const struct timespec step = {.tv_sec = (time_t)(b->step_ms / 1000),
+                                      .tv_nsec = (long)(fmod(b->step_ms, 1000) * 1e6)};
+        nanosleep(&step, NULL);
+    }
     leat_batch_release(&batch);
     return cli_interrupted() ? CLI_INTERRUPTED : CLI_OK;
 }
@@ -266,6 +272,10 @@ static void print_report(const bench *b) {
     printf("  memory       %" PRIu64 " batches in use, %s of a budget of %s; the process peaked at %s\n",
            s->slots, cli_bytes((double)s->memory_bytes), cli_bytes((double)s->memory_max_bytes),
            cli_bytes(b->peak_rss));
+    char tuning[200];
+    leat_pipeline_tuning(b->on.pipeline, tuning, sizeof tuning);
+    printf("  tuning       %s%s%s\n", tuning, s->tuned ? ", changed last after " : "",
+           s->tuned ? cli_time(s->tuned_s) : "");
     if (s->cache_hits + s->cache_misses)
         printf("  cache        had %s of %s samples that were asked for; it holds %s\n",
                cli_count(s->cache_hits), cli_count(s->cache_hits + s->cache_misses),
@@ -308,6 +318,8 @@ static void print_json(const bench *b) {
             printf("%s[%.6g, %.6g]", i ? ", " : "", b->rate[i], b->roof_rate[i]);
         printf("]");
     }
+    printf(",\n  \"counters\": ");
+    cli_print_counters(b->on.pipeline);
     printf("\n}\n");
 }
 
@@ -315,7 +327,7 @@ static void print_json(const bench *b) {
 
 static int run(int argc, char **argv) {
     bench b = {.seconds = 5};
-    cli_opt opts[CLI_PIPELINE_OPTIONS + 4] = {
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 6] = {
         {"seconds", 0, CLI_NUMBER, &b.seconds, 0, 0, "N",
          "how long to measure, after a warm-up of at most a second", "5"},
         {"roofline", 'r', CLI_FLAG, &b.roofline, 0, 0, NULL,
@@ -323,9 +335,12 @@ static int run(int argc, char **argv) {
          "images, bare libjpeg-turbo decoding them in full from memory; for everything else, memcpy of the "
          "output; with a cache, memcpy of its samples, gathered in no order",
          NULL},
+        {"step-ms", 0, CLI_NUMBER, &b.step_ms, 0, 0, "N",
+         "the consumer keeps every batch for N milliseconds, as a training step on a device does", "0"},
         {"json", 0, CLI_FLAG, &b.json, 0, 0, NULL, "print one JSON object", NULL},
+        CLI_TRACE_OPTION(&b.on),
     };
-    cli_pipeline_table(&b.pipeline, opts, 3);
+    cli_pipeline_table(&b.pipeline, opts, 5);
     cli_opt_help(opts, "epochs", "measure at most N epochs", "without end");
     cli_opt_help(opts, "quiet", "no progress", NULL);
     int rc = cli_options(&cli_bench, opts, &argc, &argv);
@@ -344,6 +359,7 @@ static int run(int argc, char **argv) {
     if (rc == CLI_OK) {
         if (b.json) print_json(&b);
         else print_report(&b);
+        rc = cli_opened_trace(&b.on);
     }
     cli_opened_close(&b.on);
     return rc == CLI_INTERRUPTED ? cli_fail("bench", rc, "stopped before the measurement was over") : rc;

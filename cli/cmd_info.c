@@ -80,9 +80,8 @@ static void print_formats(const leat_info *info) {
     }
 }
 
-/* Of JPEGs: what takes the fast way, and why the rest does not. */
+/* Of JPEGs and PNGs: what takes the fast way, and why the rest does not. */
 static void print_decoders(const leat_info *info) {
-    char words[100];
     if (info->n_own) {
         print_label("decoder");
         if (info->n_samples == 1) printf("leat's own\n");
@@ -90,9 +89,8 @@ static void print_decoders(const leat_info *info) {
     }
     for (int i = 0; i < info->n_detours; i++) {
         print_label(i > 0 || info->n_own ? "" : "decoder");
-        snprintf(words, sizeof words, "libjpeg-turbo: %s", info->detours[i].name);
-        if (info->n_samples == 1) printf("%s\n", words);
-        else printf("%-*s %10s\n", NAME_COLUMNS, words, cli_count(info->detours[i].n));
+        if (info->n_samples == 1) printf("%s\n", info->detours[i].name);
+        else printf("%-*s %10s\n", NAME_COLUMNS, info->detours[i].name, cli_count(info->detours[i].n));
     }
 }
 

@@ -16,7 +16,7 @@ typedef struct running {
     cli_pipeline_options pipeline;
     int64_t batches;
     const char *sink_word, *state, *one; /* one: the sample of --sample */
-    bool params;
+    bool params, json;
     cli_sink *sink;
     double began;
     uint64_t samples, n_batches; /* of this run */
@@ -42,6 +42,16 @@ static int load_state(running *r) {
     return -1;
 }
 
+static bool write_fully(int fd, const char *text, size_t n) {
+    while (n > 0) {
+        const ssize_t put = write(fd, text, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        text += put, n -= (size_t)put;
+    }
+    return true;
+}
+
 /* Beside its place, synced, renamed: a reader of the file sees the old state or the new one. An empty text only
  * tries. */
 static int write_state(const char *path, const char *text, size_t n) {
@@ -49,7 +59,7 @@ static int write_state(const char *path, const char *text, size_t n) {
     if ((size_t)snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid()) >= sizeof part)
         return cli_fail("run", CLI_FAILED, "the name of the state %.60s... is too long", path);
     const int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && write(fd, text, n) == (ssize_t)n && (n == 0 || fsync(fd) == 0);
+    bool good = fd >= 0 && write_fully(fd, text, n) && (n == 0 || fsync(fd) == 0);
     int why = errno;
     if (fd >= 0 && close(fd) != 0 && good) good = false, why = errno;
     if (good && n > 0 && rename(part, path) != 0) good = false, why = errno;
@@ -171,8 +181,24 @@ static int interrupted(const running *r, bool saved) {
                     r->state ? "" : "; with --state FILE the next run could go on from here");
 }
 
+/* For programs; behind what a sink prints there is no place for it. */
+static void report_json(const running *r) {
+    printf("{\n  \"spec\": ");
+    cli_json_string(stdout, r->on.text);
+    printf(",\n  \"samples\": %" PRIu64 ",\n  \"batches\": %" PRIu64
+           ",\n  \"wall_s\": %.6f,\n  \"counters\": ",
+           r->samples, r->n_batches, cli_now() - r->began);
+    cli_print_counters(r->on.pipeline);
+    printf("\n}\n");
+}
+
 static int run_all(running *r) {
     int rc = cli_pipeline_config(&r->pipeline, &r->on.config);
+    const bool prints =
+        r->params || (strcmp(r->sink_word, "null") != 0 && strncmp(r->sink_word, "npy:", 4) != 0);
+    if (r->json && prints)
+        return cli_fail("run", CLI_USAGE,
+                        "--json prints to the same place as --params and this sink: use --sink null");
     if (r->one && r->state) return cli_fail("run", CLI_USAGE, "--sample or --state, not both");
     r->on.config.params = r->params;
     if (r->one) r->on.config.synchronous = 1; /* nothing else is to run */
@@ -198,18 +224,21 @@ static int run_all(running *r) {
                 "nothing is left: %s is at the end; ask for more with --epochs, or delete it to begin anew\n",
                 r->state);
     else if (r->n_batches > 0 || !raised) report(r);
+    if (r->json) report_json(r);
     /* The one that was raised is named by its error; those before it were left out or replaced. */
     leat_bad bad;
     if (leat_pipeline_bad(r->on.pipeline, 0, &bad) == 0 && !(raised && bad.sample == r->on.err.sample))
         report_bad(r);
     if (raised) cli_opened_fail(&r->on);
     if (rc == CLI_OK) rc = saved;
+    const int traced = cli_opened_trace(&r->on);
+    if (rc == CLI_OK) rc = traced;
     return stopped && rc == CLI_OK ? interrupted(r, save) : rc;
 }
 
 static int run(int argc, char **argv) {
     running r = {.sink_word = "null", .left = -1};
-    cli_opt opts[CLI_PIPELINE_OPTIONS + 6] = {
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 8] = {
         {"batches", 'n', CLI_INT, &r.batches, 0, INT64_MAX, "N", "stop after N batches", NULL},
         {"sink", 0, CLI_TEXT, &r.sink_word, 0, 0, "SINK",
          "null     throws batches away\ndigest   prints one digest over every byte of every batch, in "
@@ -227,8 +256,10 @@ static int run(int argc, char **argv) {
          "print a line for each sample: EPOCH:POSITION, batch, place, sample number, file or record, and "
          "what every random operation drew for it",
          NULL},
+        {"json", 0, CLI_FLAG, &r.json, 0, 0, NULL, "print the counters as one JSON object at the end", NULL},
+        CLI_TRACE_OPTION(&r.on),
     };
-    cli_pipeline_table(&r.pipeline, opts, 5);
+    cli_pipeline_table(&r.pipeline, opts, 7);
     int rc = cli_options(&cli_run, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&r.on, "run", argc, argv);

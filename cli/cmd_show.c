@@ -13,7 +13,7 @@ static int print_line(void *user, const char *line) {
 }
 
 static int run(int argc, char **argv) {
-    bool no_side_files = false, quiet = false;
+    bool no_side_files = false, trust_cache = false, quiet = false;
     int64_t records = 5, skip = 0;
     const char *cache_dir = NULL;
     const cli_opt opts[] = {
@@ -21,6 +21,8 @@ static int run(int argc, char **argv) {
         {"skip", 0, CLI_INT, &skip, 0, INT64_MAX, "K", "begin with record K, counted from 0", NULL},
         {"cache-dir", 0, CLI_TEXT, &cache_dir, 0, 0, "DIR", "where indexes are kept", NULL},
         {"no-side-files", 0, CLI_FLAG, &no_side_files, 0, 0, NULL, "neither read nor write indexes", NULL},
+        {"trust-cache", 0, CLI_FLAG, &trust_cache, 0, 0, NULL,
+         "use indexes of other users too, and those that others may write to", NULL},
         {"quiet", 'q', CLI_FLAG, &quiet, 0, 0, NULL, "no progress", NULL},
         {0},
     };
@@ -35,6 +37,7 @@ static int run(int argc, char **argv) {
     cli_progress_begin(&progress, "reading", "records", 0, quiet);
     const leat_tool_config config = {.cache_dir = cache_dir,
                                      .no_side_files = no_side_files,
+                                     .trust_cache = trust_cache,
                                      .log = cli_on_log,
                                      .progress = cli_on_progress,
                                      .user = &progress};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat: one command, a table of verbs. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cli.h"
 
-static const cli_verb *const verbs[] = {&cli_run,  &cli_bench,   &cli_plan,  &cli_ops,   &cli_info,
-                                        &cli_show, &cli_check,   &cli_index, &cli_synth, &cli_pack,
-                                        &cli_view, &cli_compare, &cli_split, &cli_cache};
+static const cli_verb *const verbs[] = {
+    &cli_run,   &cli_bench, &cli_doctor, &cli_plan, &cli_ops,     &cli_info,  &cli_show,  &cli_check,
+    &cli_index, &cli_synth, &cli_pack,   &cli_view, &cli_compare, &cli_split, &cli_cache, &cli_top};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
 static void print_help(FILE *f) {
@@ -69,5 +70,8 @@ static int close_output(int code) {
 }
 
 int main(int argc, char **argv) {
+    /* A reader that has gone, and a limit on the size of files, are errors of a write and end no work that goes elsewhere. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     return close_output(run(argc, argv));
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opened.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int cli_opened_text(cli_opened *o, const char *verb, int argc, char **argv) {
     o->verb = verb;
@@ -24,9 +28,16 @@ int cli_opened_open(cli_opened *o, const cli_pipeline_options *options) {
     o->config.progress = cli_on_progress;
     o->config.log = cli_on_log;
     o->config.user = &o->progress;
+    o->config.trace_events = o->trace ? CLI_TRACE_EVENTS : 0;
+    if (o->trace && cli_check_writable(o->verb, o->trace) != CLI_OK) return CLI_FAILED;
     cli_progress_begin(&o->progress, "opening", "done", 0, options->quiet);
     o->spec = leat_spec_new(o->text);
     if (!o->spec) return cli_fail(o->verb, CLI_FAILED, "no memory");
+    if (options->tune && leat_spec_error(o->spec, NULL) == 0) {
+        char text[300];
+        snprintf(text, sizeof text, "options tune='%.250s'", options->tune);
+        leat_spec_add(o->spec, text);
+    }
     const int rc = leat_pipeline_open(&o->pipeline, o->spec, &o->config, &o->err);
     cli_progress_end(&o->progress);
     if (rc == LEAT_ERR_CANCELLED) return CLI_INTERRUPTED;
@@ -34,6 +45,30 @@ int cli_opened_open(cli_opened *o, const cli_pipeline_options *options) {
     leat_field first;
     o->images = leat_pipeline_fields(o->pipeline, &first, 1) > 0 && is_image(&first);
     return CLI_OK;
+}
+
+int cli_check_writable(const char *verb, const char *path) {
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    char folder[4096] = ".";
+    if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    int why = 0;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) why = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    else if (access(folder, W_OK | X_OK) != 0) why = errno;
+    return why ? cli_fail(verb, CLI_FAILED, "cannot write %s: %s", path, strerror(why)) : CLI_OK;
+}
+
+int cli_opened_trace(cli_opened *o) {
+    if (!o->trace) return CLI_OK;
+    leat_error err;
+    uint64_t n =
+        leat_trace_events(o->pipeline, NULL, 0) + CLI_TRACE_EVENTS; /* workers may add some meanwhile */
+    leat_event *events = malloc((size_t)n * sizeof *events);
+    if (!events) return cli_fail(o->verb, CLI_FAILED, "no memory for the trace");
+    const uint64_t there = leat_trace_events(o->pipeline, events, n);
+    const int rc = leat_trace_write(events, there < n ? there : n, o->trace, &err);
+    free(events);
+    return rc < 0 ? cli_fail(o->verb, CLI_FAILED, "the trace: %s", err.message) : CLI_OK;
 }
 
 int cli_opened_fail(const cli_opened *o) {

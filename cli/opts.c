@@ -56,8 +56,10 @@ static int set_option(const cli_verb *verb, const cli_opt *opt, const char *text
     switch (opt->kind) {
     case CLI_FLAG: *(bool *)opt->to = true; return CLI_OK;
     case CLI_TEXT: *(const char **)opt->to = text; return CLI_OK;
+    case CLI_AUTO:
     case CLI_INT:
-        if (!read_int(text, &i))
+        if (opt->kind == CLI_AUTO && strcmp(text, "auto") == 0) i = 0;
+        else if (!read_int(text, &i))
             return cli_fail(verb->name, CLI_USAGE, "--%s must be a whole number, not '%s'", opt->name, text);
         if ((opt->min || opt->max) && (i < opt->min || i > opt->max))
             return cli_fail(verb->name, CLI_USAGE,
@@ -151,7 +153,7 @@ void cli_opt_help(cli_opt *opts, const char *name, const char *help, const char 
 /* ------------------------------------------------------------------------------------------- parsing */
 
 /* Options that had another name: before, now. */
-static const char *const renamed[][2] = {{"--checkpoints", "--positions"}};
+static const char *const renamed[][2] = {{"--checkpoints", "--positions"}, {"--no-tune", "--tune off"}};
 
 int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***argv) {
     struct option longs[OPTS_MAX + 2] = {{"help", no_argument, NULL, HELP}};
@@ -196,9 +198,11 @@ int cli_options(const cli_verb *verb, const cli_opt *opts, int *argc, char ***ar
 
 int cli_pipeline_table(cli_pipeline_options *o, cli_opt *opts, int n) {
     const cli_opt table[CLI_PIPELINE_OPTIONS] = {
-        {"threads", 't', CLI_INT, &o->threads, 0, 256, "N", "workers", "all cores this process may use"},
+        {"threads", 't', CLI_AUTO, &o->threads, 0, 256, "N", "workers; auto: a fair share of the cores",
+         "auto"},
         {"seed", 's', CLI_INT, &o->seed, 0, 0, "N", "of everything random", "0"},
-        {"slots", 0, CLI_INT, &o->slots, 0, 1000, "N", "batches in memory at once", "automatic"},
+        {"slots", 0, CLI_AUTO, &o->slots, 0, 1000, "N",
+         "batches in memory at once; auto: they follow what the consumer waits for", "auto"},
         {"epochs", 'e', CLI_INT, &o->epochs, -1, 1000000000, "N",
          "how often the data is gone through; -1: without end", "1"},
         {"memory", 'm', CLI_BYTES, &o->memory, 0, 0, "SIZE", "byte budget, such as 2GiB",
@@ -216,9 +220,15 @@ int cli_pipeline_table(cli_pipeline_options *o, cli_opt *opts, int n) {
         {"synchronous", 0, CLI_FLAG, &o->synchronous, 0, 0, NULL,
          "no threads: everything in the caller, for debugging", NULL},
         {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0, NULL, "neither read nor write indexes", NULL},
+        {"trust-cache", 0, CLI_FLAG, &o->trust_cache, 0, 0, NULL,
+         "use indexes and caches of other users too, and those that others may write to", NULL},
         {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0, NULL,
          "no progress and no report: errors and bad samples only", NULL},
-        {"no-tune", 0, CLI_FLAG, &o->no_tune, 0, 0, NULL, "keep the number of batches in memory fixed", NULL},
+        {"tune", 0, CLI_TEXT, &o->tune, 0, 0, "TEXT",
+         "off: nothing changes during the run; 'threads=2 slots=6 read_ahead=0': as 'leat bench' has found, "
+         "and "
+         "fixed",
+         "auto"},
     };
     memcpy(opts + n, table, sizeof table);
     opts[n + CLI_PIPELINE_OPTIONS] = (cli_opt){0};
@@ -242,8 +252,8 @@ int cli_pipeline_config(const cli_pipeline_options *o, leat_config *config) {
         .memory_max_bytes = o->memory,
         .synchronous = o->synchronous,
         .no_side_files = o->no_side_files,
+        .trust_cache = o->trust_cache,
         .cache_dir = o->cache_dir,
-        .tune = o->no_tune ? -1 : 0,
         .max_bad = o->max_bad,
     };
     if (o->rank && !read_rank(o->rank, config)) {
@@ -269,6 +279,8 @@ int cli_tool_table(cli_tool_options *o, cli_opt *opts, int n) {
         {"cache-dir", 0, CLI_TEXT, &o->cache_dir, 0, 0, "DIR", "where indexes are kept",
          "the user's cache directory"},
         {"no-side-files", 0, CLI_FLAG, &o->no_side_files, 0, 0, NULL, "neither read nor write indexes", NULL},
+        {"trust-cache", 0, CLI_FLAG, &o->trust_cache, 0, 0, NULL,
+         "use indexes and caches of other users too, and those that others may write to", NULL},
         {"quiet", 'q', CLI_FLAG, &o->quiet, 0, 0, NULL, "no progress", NULL},
     };
     memcpy(opts + n, table, sizeof table);
@@ -280,6 +292,7 @@ leat_tool_config cli_tool_config(const cli_tool_options *o, void *progress) {
     return (leat_tool_config){.n_threads = (int)o->threads,
                               .cache_dir = o->cache_dir,
                               .no_side_files = o->no_side_files,
+                              .trust_cache = o->trust_cache,
                               .log = cli_on_log,
                               .progress = cli_on_progress,
                               .user = progress};

@@ -190,11 +190,18 @@ int cli_sink_new(cli_sink **out, const char *verb, const char *word) {
     return CLI_OK;
 }
 
+/* A reader that has gone wants no more, and needs no message. */
+static int fail_output(const cli_sink *sink) {
+    return errno == EPIPE ? CLI_FAILED
+                          : cli_fail(sink->verb, CLI_FAILED, "stdout cannot be written: %s", strerror(errno));
+}
+
 int cli_sink_take(cli_sink *sink, const leat_batch *batch, uint64_t number) {
     if (sink->dir && mkdir(sink->dir, 0777) != 0 && errno != EEXIST)
         return cli_fail(sink->verb, CLI_FAILED, "the folder %s cannot be made: %s", sink->dir,
                         strerror(errno));
-    return sink->take(sink, batch, number);
+    const int rc = sink->take(sink, batch, number);
+    return rc == CLI_OK && ferror(stdout) ? fail_output(sink) : rc;
 }
 
 int cli_sink_finish(cli_sink *sink) {
@@ -205,9 +212,7 @@ int cli_sink_finish(cli_sink *sink) {
         for (size_t i = 0; i < sizeof hash.digest; i++) printf("%02x", hash.digest[i]);
         putchar('\n');
     }
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return cli_fail(sink->verb, CLI_FAILED, "stdout cannot be written: %s", strerror(errno));
-    return CLI_OK;
+    return fflush(stdout) != 0 || ferror(stdout) ? fail_output(sink) : CLI_OK;
 }
 
 void cli_sink_free(cli_sink **sink) {

@@ -3,8 +3,8 @@
 """The operations of the Python package, made from the table that `leat ops --json` prints.
 
     scripts/python_ops.py           says whether the files are fresh; exit 1 if not
-    scripts/python_ops.py --write   writes python/leat/_ops.py (the table, and methods with signatures and docstrings)
-                                    and python/leat/_ops.pyi (what type checkers read)
+    scripts/python_ops.py --write   writes python/leat/_data/ops.py (the table, and methods with signatures and docstrings)
+                                    and python/leat/_data/ops.pyi (what type checkers read)
 
 Examples of docstrings are those of docs/operations.md. The command is $LEAT, or that of build/release.
 """
@@ -18,9 +18,9 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "python/leat"
+PACKAGE = ROOT / "python/leat/_data"
 PAGE = ROOT / "docs/operations.md"
-# In _methods.py and _compose.py: they take more than the text can say.
+# In _data/methods.py and _data/compose.py: they take more than the text can say.
 HAND_WRITTEN = {"normalize", "filter", "map", "eval", "shard", "split", "random_apply", "random_choice"}
 # Positional arguments that are not those of the text: as tf.data has them.
 FIRST = {"shuffle": ("buffer_size", "seed")}
@@ -321,7 +321,7 @@ def main() -> int:
     command = os.environ.get("LEAT", str(ROOT / "build/release/cli/leat"))
     ops = json.loads(subprocess.run([command, "ops", "--json"], capture_output=True, text=True, check=True).stdout)
     stale = 0
-    for path, text in ((PACKAGE / "_ops.py", table(ops)), (PACKAGE / "_ops.pyi", stubs(ops))):
+    for path, text in ((PACKAGE / "ops.py", table(ops)), (PACKAGE / "ops.pyi", stubs(ops))):
         if path.exists() and path.read_text() == text:
             continue
         stale = 1

@@ -40,7 +40,8 @@ LISTS = {
         ("fuzz_targets", ["fuzz/fuzz_*.c"], "names"),
     ],
 }
-UNLISTED = {"tests/fuzz/standalone.c"}  # named by hand in tests/meson.build
+# Named by hand in tests/meson.build, or compiled by tests/torture/trial.py.
+UNLISTED = {"tests/fuzz/standalone.c", *(f"tests/torture/shim_{name}.c" for name in ("disk", "clock", "memory", "signals"))}
 FOLDERS = ("src", "cli", "python", "tests", "examples")
 
 

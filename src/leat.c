@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "run/pipeline.h"
+#include "tools/top.h"
 
 const char *leat_version(void) {
     return LEAT_VERSION;
@@ -168,7 +169,9 @@ int leat_pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_co
     *out = NULL;
     if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, config, err));
     LEAT_TRY(leat_spec_error(spec, err));
-    return leat__pipeline_open(out, spec, config, err);
+    LEAT_TRY(leat__pipeline_open(out, spec, config, err));
+    leat__publisher_judge((*out)->publisher, leat__top_judge);
+    return 0;
 }
 
 int leat_pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *err) {
@@ -209,12 +212,11 @@ int64_t leat_pipeline_samples(const leat_pipeline *pipeline) {
 }
 
 int64_t leat_pipeline_length(const leat_pipeline *pipeline) {
-    const int64_t n = leat_pipeline_samples(pipeline);
-    if (n < 0) return -1;
-    const leat__bucket *bucket = leat__order_bucket(&pipeline->plan.order);
-    if (bucket) return (int64_t)leat__bucket_batches(bucket);
-    const uint64_t batch = leat__plan_global_batch(&pipeline->plan), whole = (uint64_t)n / batch;
-    return (int64_t)(whole + (!pipeline->plan.drop_remainder && (uint64_t)n % batch > 0));
+    if (!pipeline) return -1;
+    const bool locked = leat__pipeline_lock(pipeline);
+    const uint64_t n = leat__sched_batches(pipeline);
+    leat__pipeline_unlock(pipeline, locked);
+    return n > INT64_MAX ? -1 : (int64_t)n;
 }
 
 int leat_pipeline_repeats(const leat_pipeline *pipeline) {
@@ -237,7 +239,20 @@ int leat_pipeline_state(const leat_pipeline *pipeline, char *text, size_t cap, l
     leat__error_clear(err);
     if (!pipeline || !text)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_state: an argument is NULL");
-    return leat__state_write(pipeline, text, cap, err);
+    return leat__state_write(pipeline, pipeline->handed, pipeline->handed_mark, text, cap, err);
+}
+
+int leat_pipeline_state_at(leat_pipeline *pipeline, uint64_t epoch, uint64_t step, char *text, size_t cap,
+                           leat_error *err) {
+    leat__error_clear(err);
+    if (!pipeline || !text)
+        return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_state_at: an argument is NULL");
+    leat__cursor at;
+    const bool locked = leat__pipeline_lock(pipeline);
+    int rc = locked ? 0 : leat__pipeline_fail_forked(err);
+    if (rc == 0) rc = leat__state_cursor(pipeline, epoch, step, &at, err);
+    leat__pipeline_unlock(pipeline, locked);
+    return rc < 0 ? rc : leat__state_write(pipeline, at, NULL, text, cap, err);
 }
 
 int leat_pipeline_restore(leat_pipeline *pipeline, const char *text, leat_error *err) {
@@ -258,8 +273,24 @@ int leat_pipeline_restore(leat_pipeline *pipeline, const char *text, leat_error 
 
 void leat_pipeline_stats(const leat_pipeline *pipeline, leat_stats *stats) {
     if (!stats) return;
-    if (pipeline) leat__pipeline_stats((leat_pipeline *)pipeline, stats);
+    if (pipeline) leat__counters_stats((leat_pipeline *)pipeline, stats);
     else *stats = (leat_stats){0};
+}
+
+size_t leat_pipeline_tuning(const leat_pipeline *pipeline, char *text, size_t cap) {
+    if (pipeline) return leat__counters_tuning((leat_pipeline *)pipeline, text, cap);
+    if (cap) *text = 0;
+    return 0;
+}
+
+int leat_pipeline_workers(const leat_pipeline *pipeline, leat_worker_stats *workers, int cap) {
+    return pipeline ? leat__counters_workers((leat_pipeline *)pipeline, workers, workers ? cap : 0) : 0;
+}
+
+void leat_pipeline_latency(const leat_pipeline *pipeline, leat_latency *latency) {
+    if (!latency) return;
+    if (pipeline) leat__counters_latency((leat_pipeline *)pipeline, latency);
+    else *latency = (leat_latency){0};
 }
 
 int leat_pipeline_bad(const leat_pipeline *pipeline, uint64_t i, leat_bad *bad) {

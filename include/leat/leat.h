@@ -96,7 +96,8 @@ enum {
 #undef LEAT_X
 };
 
-/* Where in the life of a sample something happened, in the order in which a sample lives. */
+/* Where in the life of a sample something happened, in the order in which a sample lives. CALL stands at the end: functions
+ * of the program are called in several places. */
 typedef enum leat_stage {
     LEAT_STAGE_NONE,
     LEAT_STAGE_READ,
@@ -104,6 +105,7 @@ typedef enum leat_stage {
     LEAT_STAGE_DECODE,
     LEAT_STAGE_TRANSFORM,
     LEAT_STAGE_STORE,
+    LEAT_STAGE_CALL, /* functions of the program: those of map and filter; in leat_stats also a source's read_at */
     LEAT_STAGE_COUNT
 } leat_stage;
 
@@ -161,19 +163,19 @@ typedef int (*leat_waiting_fn)(void *user);
 typedef void *(*leat_slot_alloc_fn)(void *user, size_t bytes, size_t alignment);
 typedef void (*leat_slot_free_fn)(void *user, void *memory, size_t bytes);
 
-typedef struct leat_config {   /* zeroed = sensible defaults                                          */
-    int n_threads;             /* workers; 0 = a fair share of the cores this process may use         */
-    int n_slots;               /* batches in memory at once; 0 = what `prefetch` says, else automatic */
-    int synchronous;           /* 1 = no threads: everything runs in the caller of next               */
-    int on_error;              /* LEAT_ON_ERROR_*; 0 = raise                                          */
-    int n_epochs;              /* 0 = one epoch, -1 = without end                                     */
-    int tune;                  /* 0 = slots in use follow what the consumer waits for, -1 = fixed     */
-    int rank;                  /* of this process among world_size that train together, from 0        */
-    int world_size;            /* 0 = alone, -1 = rank and number as the launcher's environment says  */
-    int local_world_size;      /* of them on this machine, which threads and memory are divided by; 0 =
+typedef struct leat_config { /* zeroed = sensible defaults                                          */
+    int n_threads;           /* workers; 0 = a fair share of the cores this process may use         */
+    int n_slots;             /* batches in memory at once; 0 = what `prefetch` says, else automatic */
+    int synchronous;         /* 1 = no threads: everything runs in the caller of next               */
+    int on_error;            /* LEAT_ON_ERROR_*; 0 = raise                                          */
+    int n_epochs;            /* 0 = one epoch, -1 = without end                                     */
+    int tune;             /* 0 = slots in use and read-ahead follow what the consumer waits for, -1 = fixed */
+    int rank;             /* of this process among world_size that train together, from 0        */
+    int world_size;       /* 0 = alone, -1 = rank and number as the launcher's environment says  */
+    int local_world_size; /* of them on this machine, which threads and memory are divided by; 0 =
                                       as the environment says                                             */
-    int64_t max_bad;           /* bad samples of an epoch after which it fails; 0 = any number        */
-    uint64_t seed;             /* for every random operation that has none of its own                 */
+    int64_t max_bad;      /* bad samples of an epoch after which it fails; 0 = any number        */
+    uint64_t seed;        /* for every random operation that has none of its own                 */
     size_t memory_max_bytes;   /* 0 = a quarter of what is available                                  */
     const char *cache_dir;     /* indexes go here, see leat_cache_list; NULL = the user's cache directory */
     int no_side_files;         /* 1 = neither read nor write indexes on disk                          */
@@ -184,7 +186,12 @@ typedef struct leat_config {   /* zeroed = sensible defaults                    
     leat_slot_free_fn slot_free;
     leat_waiting_fn waiting; /* NULL = next waits without asking                                          */
     void *user;              /* passed to the callbacks above                                             */
-    uint64_t reserved[8];    /* must be 0                                                                 */
+    int top; /* 0 = `leat top` shows it, unless LEAT_TOP=0 is in the environment; -1 = it does not */
+    /* 1 = indexes, positions and caches of any owner and with any permissions are used; 0 = only those of this user, of root
+     * and, beside the data, of the owner of the data, to which neither group nor others may write. */
+    int trust_cache;
+    uint64_t trace_events; /* so many are kept for leat_trace_events (leat_tools.h); 0 = no trace       */
+    uint64_t reserved[6];  /* must be 0                                                                 */
 } leat_config;
 
 typedef struct leat_tensor { /* one field of a batch, or of memory given by the caller            */
@@ -341,7 +348,20 @@ typedef struct leat_stats {
     uint64_t cache_bytes;  /* of its entries, in memory or on disk                              */
     uint64_t read_ahead;   /* samples that reader threads had read when a worker came to them   */
     int n_readers;         /* threads that read ahead now, or inflate compressed files          */
-    uint64_t reserved[16]; /* 0                                                                 */
+    int shards;            /* of a stream: shards that are open at once; else 0                 */
+    uint64_t samples_made; /* by workers: those in batches that wait are not handed over yet    */
+    double open_s;         /* since the pipeline was opened                                     */
+    double
+        read_wait_s; /* workers were blocked in reading, summed over workers: storage kept them waiting, not other
+                              programs that use the cores. Estimated by sampling                */
+    double
+        slots_full_s; /* every slot was full and no worker had anything to do: leat was ahead of the consumer */
+    double readers_s;      /* reader threads read, inflated or filtered, summed over threads    */
+    double readers_wait_s; /* of that, they were blocked                                        */
+    double tuned_s;        /* from open to the last change that the tuner made; 0 = none        */
+    uint64_t tuned;        /* changes that the tuner made                                       */
+    int slots_max;         /* slots that the tuner may use                                      */
+    uint64_t reserved[7];  /* 0                                                                 */
 } leat_stats;
 
 typedef struct leat_bad { /* a sample that could not be used                                   */
@@ -445,8 +465,12 @@ LEAT_API const char *leat_pipeline_class(const leat_pipeline *pipeline, int i);
 /* The position after the last batch handed over, as text of under 1 KiB. Same thread as next. 0, or
  * LEAT_ERR_LIMIT if cap is too small. */
 LEAT_API int leat_pipeline_state(const leat_pipeline *pipeline, char *text, size_t cap, leat_error *err);
+/* The same of another place: behind the first `step` batches of an epoch. Any thread. LEAT_ERR_ARGUMENT if the epoch has
+ * fewer. A stream is read from its beginning up to there when it is restored. */
+LEAT_API int leat_pipeline_state_at(leat_pipeline *pipeline, uint64_t epoch, uint64_t step, char *text,
+                                    size_t cap, leat_error *err);
 /* Continues where that text was taken; refuses the state of another pipeline or dataset and says what
- * differs. Batches that the caller holds stay valid. Same thread as next. */
+ * differs, and one that was cut or changed. Batches that the caller holds stay valid. Same thread as next. */
 LEAT_API int leat_pipeline_restore(leat_pipeline *pipeline, const char *text, leat_error *err);
 /* What has happened so far. Any thread, any time. */
 LEAT_API void leat_pipeline_stats(const leat_pipeline *pipeline, leat_stats *stats);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * leat_tools.h: what the commands do, for programs: describe operations, look into data, check it, index it, look after
- * the cache directory, make a practice set, pack a folder, write records, measure a ceiling. Feeding itself is leat.h.
+ * the cache directory, make a practice set, pack a folder, write records, measure a ceiling, tell why a pipeline is
+ * slow, list what runs. Feeding itself is leat.h.
  *
  * Functions with a leat_tool_config, which may be NULL, work in parallel and call back on the thread that called them
  * only. What they return, and what `reserved` is for, is told at the top of leat.h: *_config structs must be zeroed
@@ -19,6 +20,7 @@ typedef struct leat_tool_config { /* zeroed = sensible defaults                 
     int n_threads;                /* 0 = all cores this process may use                           */
     const char *cache_dir;        /* of indexes; NULL = the user's cache directory                */
     int no_side_files;            /* 1 = neither read nor write indexes                           */
+    int trust_cache;              /* as in leat_config                                            */
     leat_log_fn log;              /* NULL = silence                                               */
     leat_progress_fn progress;    /* NULL = none; non-zero cancels with LEAT_ERR_CANCELLED        */
     void *user;
@@ -87,9 +89,9 @@ typedef struct leat_info { /* zeroed before; free with leat_info_free           
     int width_min, width_max, height_min, height_max;
     double width_mean, height_mean;
     uint64_t sample_bytes_min, sample_bytes_max;
-    uint64_t n_own; /* JPEGs of those looked at that are for leat's own decoder            */
+    uint64_t n_own; /* JPEGs and PNGs of those looked at that are for leat's own decoders  */
     int n_detours;
-    leat_format_count *detours; /* why the others are libjpeg-turbo's: "progressive", "CMYK" ... */
+    leat_format_count *detours; /* whose others are, and why: "libjpeg-turbo: CMYK", "libpng: interlaced" */
     void *memory;               /* ours                                                        */
     uint64_t reserved[16];      /* 0 */
 } leat_info;
@@ -411,6 +413,32 @@ typedef struct leat_roofline {
 LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *pipeline,
                                    double seconds, leat_error *err);
 
+/* Counters beside leat_pipeline_stats, for tools that show a run. Always on, as those are. */
+typedef struct leat_worker_stats { /* of one worker                                                      */
+    uint64_t samples;              /* that it made                                                       */
+    uint64_t bytes_read;
+    double cpu_s;         /* its processor time, looked at several times a second               */
+    double idle_s;        /* it had nothing to do                                               */
+    double read_wait_s;   /* it was blocked in reading, estimated by sampling                   */
+    double stage_s[16];   /* [LEAT_STAGE_*] wall time, estimated by sampling                    */
+    uint64_t reserved[8]; /* 0                                                                  */
+} leat_worker_stats;
+/* The number of workers; workers[i] as long as i < cap. Any thread, any time. */
+LEAT_API int leat_pipeline_workers(const leat_pipeline *pipeline, leat_worker_stats *workers, int cap);
+
+#define LEAT_LATENCY_COUNT 32
+typedef struct leat_latency { /* how long leat_pipeline_next took, of all batches that were handed over   */
+    uint64_t batches;
+    double sum_s, max_s;
+    uint64_t
+        count[LEAT_LATENCY_COUNT]; /* [i]: 2^i to 2^(i+1) microseconds; [0]: less than 2; the last: more */
+    uint64_t reserved[4];          /* 0                                                                  */
+} leat_latency;
+LEAT_API void leat_pipeline_latency(const leat_pipeline *pipeline, leat_latency *latency);
+/* What the tuner has chosen, as text: "threads=2 slots=6 read_ahead=0". `options tune='...'` in a text takes it back: then
+ * nothing is tuned. snprintf's return value. Any thread, any time. */
+LEAT_API size_t leat_pipeline_tuning(const leat_pipeline *pipeline, char *text, size_t cap);
+
 /* What binds a pipeline. */
 typedef enum leat_bottleneck {
     LEAT_BOTTLENECK_NONE,
@@ -422,7 +450,15 @@ typedef enum leat_bottleneck {
     LEAT_BOTTLENECK_PARSE,
     LEAT_BOTTLENECK_DECODE,
     LEAT_BOTTLENECK_TRANSFORM,
-    LEAT_BOTTLENECK_STORE
+    LEAT_BOTTLENECK_STORE,
+    LEAT_BOTTLENECK_CALL, /* functions of the program */
+    /* leat_doctor tells these too; it knows more than counters. */
+    LEAT_BOTTLENECK_THREADS, /* there are more cores than workers                   */
+    LEAT_BOTTLENECK_FILES,   /* opening many small files                            */
+    LEAT_BOTTLENECK_SLOTS,   /* the consumer takes more batches at once than may wait for it */
+    LEAT_BOTTLENECK_BUDGET,  /* the byte budget is too small for the cache or the batches     */
+    LEAT_BOTTLENECK_QUOTA,   /* the processor quota of the cgroup                   */
+    LEAT_BOTTLENECK_PRESSURE /* the machine is short of memory                      */
 } leat_bottleneck;
 
 typedef struct leat_diagnosis {
@@ -438,6 +474,193 @@ typedef struct leat_diagnosis {
  * opened. */
 LEAT_API int leat_diagnose(leat_diagnosis *out, const leat_pipeline *pipeline, const leat_stats *stats,
                            double seconds, leat_error *err);
+/* "decode", "storage", "consumer", ...: one word for a LEAT_BOTTLENECK_*. */
+LEAT_API const char *leat_bottleneck_name(int bottleneck);
+
+/* -------------------------------------------------------------------------------------------- trace */
+
+/* What a thread of a pipeline did. */
+typedef enum leat_event_kind {
+    LEAT_EVENT_SAMPLE, /* a worker made a sample                                              */
+    LEAT_EVENT_FINISH, /* a worker had made the last sample of a batch, and finished the batch */
+    LEAT_EVENT_IDLE,   /* a worker had nothing to do: all slots were full, or a stream had no records */
+    LEAT_EVENT_READ,   /* a reader thread read a sample ahead, or a block of records of a stream */
+    LEAT_EVENT_WAIT,   /* the consumer waited for the batch                                   */
+    LEAT_EVENT_STEP    /* what the consumer did between two batches, before it asked for this one */
+} leat_event_kind;
+
+typedef struct leat_event {
+    int kind;                  /* LEAT_EVENT_*                                                       */
+    int thread;                /* number of the worker or of the reader thread; 0 = the consumer     */
+    uint64_t begin_ns, end_ns; /* since the pipeline was opened                                      */
+    uint64_t sample;           /* its number, or LEAT_NO_SAMPLE                                      */
+    uint64_t epoch, batch;     /* as leat_batch.epoch and leat_batch.step; 0 for LEAT_EVENT_READ     */
+    uint64_t n_ready;          /* of LEAT_EVENT_WAIT: batches that were ready behind this one        */
+    uint64_t stage_ns[8];      /* [LEAT_STAGE_*] of LEAT_EVENT_SAMPLE: the time in each stage        */
+    uint64_t reserved[2];      /* 0 */
+} leat_event;
+
+/* The trace of a pipeline that was opened with leat_config.trace_events: the newest events of all threads, from one time
+ * on. They come thread by thread (the consumer, workers, readers), each in the order of time. Returns how many there are, and
+ * copies those that fit; 0 without a trace. trace_events samples are kept of all workers together, divided evenly. A run with
+ * a trace reads the clock for every sample. Any thread, any time. */
+LEAT_API uint64_t leat_trace_events(const leat_pipeline *pipeline, leat_event *events, uint64_t cap);
+/* Writes events as a trace in Chrome's JSON format, for ui.perfetto.dev and chrome://tracing. It names no files. The stages
+ * of a sample are drawn one behind the other, though decoding and transforming take turns. The file appears whole or not
+ * at all. */
+LEAT_API int leat_trace_write(const leat_event *events, uint64_t n, const char *path, leat_error *err);
+
+/* ------------------------------------------------------------------------------------------- doctor */
+
+#define LEAT_DOCTOR_CEILINGS 12
+#define LEAT_DOCTOR_REMEDIES 24
+
+typedef struct leat_doctor_config { /* zeroed = the defaults named here                       */
+    double seconds; /* of the measurement; trials of remedies take about as long again each; 0 = 3 */
+    double step_ms; /* the consumer works so long on a batch; 0 = it takes batches as fast as it can */
+    int at_once;    /* batches that it takes before it works on all of them (steps_per_execution); 0 = 1 */
+    const char *folder;   /* where samples are packed for trials; NULL = $TMPDIR, else /tmp */
+    int no_trials;        /* 1 = only the verdict and the ceilings                   */
+    uint64_t reserved[8]; /* must be 0 */
+} leat_doctor_config;
+
+typedef struct leat_ceiling { /* samples/s if this were all there is to do                    */
+    char name[24]; /* "storage, cold", "storage, warm", "parse", "decode", "transform", "store", "call",
+                                     "memory", "consumer"                                          */
+    double rate;
+    char how[120];        /* what was measured                                                */
+    uint64_t reserved[4]; /* 0 */
+} leat_ceiling;
+
+enum {
+    LEAT_REMEDY_TEXT,    /* another text of the pipeline                                      */
+    LEAT_REMEDY_OPTION,  /* another option of the command, a field of leat_config             */
+    LEAT_REMEDY_COMMAND, /* a command that writes files, and a text that reads them           */
+    LEAT_REMEDY_ADVICE   /* what leat cannot do by itself                                     */
+};
+
+typedef struct leat_remedy {
+    char name[24]; /* one word for programs: "threads", "pack", "cache", ...                  */
+    int kind;      /* LEAT_REMEDY_*                                                           */
+    char title[80];
+    double rate; /* predicted samples/s; 0 = cannot be told                          */
+    double gain; /* rate over the rate now                                           */
+    double
+        spread; /* of the gain between rounds of the trial, as a share of it; 0 = one round, or not measured */
+    char how[120];        /* what the prediction was measured on                              */
+    char cost[160];       /* bytes, quality; "" = nothing                                     */
+    const char *command;  /* lines: the exact command, or the changed text; lives as long as the report */
+    uint64_t write_bytes; /* what leat_doctor_apply would write                               */
+    uint64_t reserved[8]; /* 0 */
+} leat_remedy;
+
+typedef struct leat_moment { /* a part of the measured time                                   */
+    double at_s;             /* its end, from the beginning of the measurement                */
+    double rate;
+    double wait;          /* share of its time that the consumer waited                       */
+    double idle;          /* share of its time that the workers had nothing to do             */
+    uint64_t reserved[2]; /* 0 */
+} leat_moment;
+
+typedef struct leat_doctor_report { /* free with leat_doctor_free                             */
+    const char *text;               /* of the pipeline                                        */
+    int images;                     /* 1 = samples are pictures                               */
+    int64_t epoch_samples;          /* of an epoch; -1 = not known                            */
+    double rate;                    /* samples/s handed over                                  */
+    double seconds;                 /* measured                                               */
+    double wait;                    /* share of the time that the consumer waited             */
+    int input_binds;                /* 0 = the consumer is served: the input is not the problem */
+    leat_stats stats;               /* counters of the measured seconds; what is not a sum, as at their end */
+    leat_diagnosis verdict;
+    int binding; /* number of the ceiling that binds; -1 = none of them          */
+    int n_ceilings;
+    leat_ceiling ceiling[LEAT_DOCTOR_CEILINGS];
+    int n_remedies; /* by gain, the best first; advice without a number comes last */
+    leat_remedy *remedies;
+    int n_moments;
+    leat_moment *moments;
+    leat_latency latency;  /* of the batches in that time                                      */
+    uint64_t n_events;     /* what the threads did, of a short run of its own; 0 unless trace_events is set */
+    leat_event *events;    /* as leat_trace_events gives them */
+    char note[300];        /* why something was not tried; "" = nothing to say */
+    void *memory;          /* ours                                              */
+    uint64_t reserved[30]; /* 0 */
+} leat_doctor_report;
+
+/* Why a pipeline is as fast as it is, measured: runs it without end for some seconds with a consumer that takes step_ms for
+ * each batch, measures the ceilings, and tries each remedy that may help on a sample of the data, in turns with the
+ * pipeline as it is. pipeline, which may be NULL, is its config; progress of it is called during all that, and may cancel.
+ * doctor may be NULL. Temporary files are removed. */
+LEAT_API int leat_doctor(leat_doctor_report *report, const leat_spec *spec, const leat_config *pipeline,
+                         const leat_doctor_config *doctor, leat_error *err);
+/* Frees what the report holds, and zeroes it. */
+LEAT_API void leat_doctor_free(leat_doctor_report *report);
+
+typedef struct leat_doctor_applied { /* what a remedy has brought                              */
+    double rate_before, rate_after;  /* medians of rounds in turns                             */
+    double gain;                     /* median of what each round gave                         */
+    double spread;                   /* of the gain between rounds, as a share of it           */
+    uint64_t written_bytes;
+    char folder[1000];    /* holds what was written; "" = nothing was. The caller keeps or removes it */
+    uint64_t reserved[8]; /* 0 */
+} leat_doctor_applied;
+
+/* Carries out remedy number `which` of a report (from 0) for the whole data set, in a new folder below doctor->folder, and
+ * measures. The other arguments as leat_doctor got them. LEAT_ERR_UNSUPPORTED: it is advice. */
+LEAT_API int leat_doctor_apply(leat_doctor_applied *out, const leat_doctor_report *report, int which,
+                               const leat_spec *spec, const leat_config *pipeline,
+                               const leat_doctor_config *doctor, leat_error *err);
+
+typedef struct leat_html_config { /* zeroed = a page that can be passed around               */
+    int pictures;                 /* 1 = also some samples before and after, and whole paths */
+    const leat_spec *spec;        /* with pictures: what leat_doctor got                     */
+    const leat_config *pipeline;  /* the same; may be NULL                                   */
+    uint64_t reserved[8];         /* must be 0 */
+} leat_html_config;
+
+/* Writes the report as one page of HTML that loads nothing and needs no script. Without pictures, paths in it are shortened to
+ * their last name. config may be NULL. The file appears whole or not at all. */
+LEAT_API int leat_doctor_html(const leat_doctor_report *report, const char *path,
+                              const leat_html_config *config, leat_error *err);
+
+/* ------------------------------------------------------------------------------- running pipelines */
+
+/* A pipeline of this user that runs now, as it tells about itself once a second. */
+typedef struct leat_running {
+    int64_t pid;
+    uint64_t id;       /* tells the pipelines of one process apart                                  */
+    uint64_t sequence; /* of its reports, from 0                                                    */
+    double age_s;      /* of this report; a program that is stopped has an old one                  */
+    double open_s;     /* since the pipeline was opened                                             */
+    double recent_s;   /* what `recent` covers, up to 5 s                                           */
+    uint64_t epoch;    /* of the last batch handed over                                             */
+    uint64_t position; /* samples of that epoch that were handed over, on all ranks together        */
+    int64_t n_samples; /* of an epoch, -1 = not known                                               */
+    char program[64];  /* "train.py"                                                                */
+    char name[64];     /* of the data set, without its folder: "folder train"                       */
+    char what[80];     /* "1281167 images in 1000 classes"                                          */
+    char verdict[200]; /* a sentence: what limits the speed                                         */
+    char remedy[200];  /* what to try; "" = nothing                                                 */
+    char tuning[96];   /* what the tuner has chosen: leat_pipeline_tuning                           */
+    leat_stats total;  /* since it was opened                                                       */
+    leat_stats
+        recent; /* counters and times of the last recent_s seconds; what is no counter is as in total */
+    uint64_t reserved[16]; /* 0 */
+} leat_running;
+
+typedef struct leat_top_report {
+    char path[1024]; /* the folder where pipelines of this environment report                   */
+    uint64_t n_running;
+    uint64_t n_removed;   /* reports of processes that have ended                                    */
+    uint64_t n_damaged;   /* reports that cannot be read, or of another version of leat              */
+    uint64_t n_foreign;   /* files of other users, links, and what leat did not write: left alone    */
+    uint64_t reserved[8]; /* 0 */
+} leat_top_report;
+
+/* Calls running for each pipeline of this user that runs on this machine for a second or longer; non-zero from it stops.
+ * Removes the reports of processes that have ended. running and report may be NULL. */
+LEAT_API int leat_top_list(int (*running)(void *user, const leat_running *one), void *user,
+                           leat_top_report *report, leat_error *err);
 
 #ifdef __cplusplus
 }

@@ -6,8 +6,10 @@
  *     spec.c       what a pipeline is made of: text, arrays, functions of Python
  *     pipeline.c   Pipeline: opening, waiting for batches without holding the interpreter, closing
  *     slots.c      memory for batches that Python gives
+ *     stats.c      the counters of a pipeline as a dict
  *     batch.c      Batch and Tensor: memory handed over by the buffer protocol and DLPack
  *     writer.c     Writer: TFRecord files; tf.train.Examples as bytes
+ *     doctor.c     what leat_doctor found, as a dict
  *
  * A lease is what keeps the memory of a batch. It is counted by an atomic number and not by Python, because consumers let
  * go of memory in threads that Python does not know, and after the interpreter has ended. */
@@ -82,12 +84,16 @@ typedef struct {
     PyObject_HEAD leat_spec *spec;
     leat_pipeline *pipeline; /* NULL = closed */
     leat_config config;
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex; /* guards busy */
+    pthread_cond_t idle;
+    bool busy; /* a thread is inside of the pipeline */
     pthread_mutex_t log_mutex;
     pid_t owner;
     pthread_t opener; /* the thread that is opening */
     bool opening;
-    atomic_bool closing;
+    atomic_bool closing; /* it is told to stop */
+    bool left;           /* a thread closes it, or has */
+    bool done;           /* it has                     */
     PyObject *text, *cache_dir;
     PyObject *progress;    /* callable or NULL: progress(what, done, total)  */
     PyObject *slot_memory; /* callable or NULL: memory for a batch, with the buffer protocol */
@@ -116,16 +122,39 @@ void slot_free(void *user, void *memory, size_t bytes);
 typedef struct spec_given {
     PyObject *text, *arrays, *source, *callbacks, *parts;
 } spec_given;
+/* The callbacks that this thread is in, the innermost first. */
+typedef struct call {
+    const Pipeline *self;
+    const struct call *outer;
+    PyGILState_STATE gil;
+} call;
+/* A callback that takes the interpreter's lock, and its end. */
+void call_begin(call *c, const Pipeline *self);
+void call_end(const call *c);
+/* Whether this thread is in a function that the pipeline has called. */
+bool pipeline_is_calling(const Pipeline *self);
+int pipeline_visit_functions(Pipeline *self, visitproc visit, void *arg);
 int pipeline_spec_build(Pipeline *self, const spec_given *given);
 /* The exception of a callback becomes the error of the engine, and the cause of the exception that this will raise. */
 int take_exception(Pipeline *self, leat_error *err);
 /* The axes of a tensor as a tuple. */
 PyObject *shape_of(const leat_tensor *t);
 
+/* -------------------------------------------------------------------------------------------- stats.c */
+
+PyObject *latency_dict(const leat_latency *latency);
+/* All counters; copies: batches that the binding has copied. */
+PyObject *stats_dict(const leat_pipeline *pipeline, unsigned long long copies);
+
 /* ------------------------------------------------------------------------------------------- writer.c */
 
 extern PyType_Spec writer_spec;
 /* example([(name, "i64", "f32" or "bytes", values, offsets or None)]) -> bytes */
 PyObject *module_example(PyObject *module, PyObject *features);
+
+/* ------------------------------------------------------------------------------------------- doctor.c */
+
+/* As `leat doctor --json` prints it; NULL and an exception without memory. */
+PyObject *doctor_dict(const leat_doctor_report *report);
 
 #endif

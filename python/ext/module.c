@@ -4,7 +4,7 @@
 
 /* The class of the exception is chosen in Python, where classes with two parents are easily written. */
 PyObject *raise_error(const leat_error *err, PyObject *text) {
-    PyObject *errors = PyImport_ImportModule("leat._errors");
+    PyObject *errors = PyImport_ImportModule("leat._base.errors");
     if (!errors) return NULL;
     PyObject *sample = err->sample == LEAT_NO_SAMPLE || err->stage == LEAT_STAGE_NONE
                            ? Py_NewRef(Py_None)

@@ -2,22 +2,25 @@
 /* Pipeline: a spec and the pipeline on it. Everything that can take long runs without the interpreter's lock; while next
  * waits, the interpreter is asked twenty times a second whether Ctrl-C was pressed.
  *
- * Threads. leat_pipeline_next is for one thread at a time: `mutex` sees to that, and is never waited for with the
- * interpreter's lock. After fork the child may touch neither it nor the pipeline. */
+ * Threads. leat_pipeline_next is for one thread at a time: `busy` sees to that, and is never waited for with the
+ * interpreter's lock. After fork the child may touch neither its mutex nor the pipeline. */
 #include "binding.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { TRACE_EVENTS = 32768 }; /* as `leat run --trace` */
 
 /* ------------------------------------------------------------------------------------------- opening */
 
 static int on_waiting(void *user) {
-    (void)user;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    call now; /* a handler may close the pipeline, whose next() is this thread's own */
+    call_begin(&now, user);
     const int stop = PyErr_CheckSignals();
-    PyGILState_Release(gil);
+    call_end(&now);
     return stop;
 }
 
@@ -81,39 +84,25 @@ static int open_feed(Pipeline *self) {
 }
 
 static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"text",
-                            "arrays",
-                            "source",
-                            "callbacks",
-                            "parts",
-                            "threads",
-                            "slots",
-                            "synchronous",
-                            "on_error",
-                            "max_bad",
-                            "seed",
-                            "memory",
-                            "cache_dir",
-                            "no_side_files",
-                            "rank",
-                            "world_size",
-                            "local_world_size",
-                            "params",
-                            "progress",
-                            "slot_memory",
-                            NULL};
+    static char *names[] = {
+        "text",      "arrays",        "source",      "callbacks", "parts",       "threads",
+        "slots",     "synchronous",   "on_error",    "max_bad",   "seed",        "memory",
+        "cache_dir", "no_side_files", "trust_cache", "rank",      "world_size",  "local_world_size",
+        "params",    "trace",         "top",         "progress",  "slot_memory", NULL};
     spec_given given = {NULL, Py_None, Py_None, Py_None, Py_None};
     PyObject *cache_dir = NULL, *progress = Py_None, *slot_memory = Py_None;
     leat_config config = {.n_epochs = -1};
+    int top = 1;
     long long max_bad = 0;
     unsigned long long seed = 0;
+    int trace = 0;
     Py_ssize_t memory = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOOiipiLKnO&piiipOO:Pipeline", names, &given.text,
-                                     &given.arrays, &given.source, &given.callbacks, &given.parts,
-                                     &config.n_threads, &config.n_slots, &config.synchronous,
-                                     &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
-                                     &cache_dir, &config.no_side_files, &config.rank, &config.world_size,
-                                     &config.local_world_size, &config.params, &progress, &slot_memory))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "U|$OOOOiipiLKnO&ppiiipppOO:Pipeline", names, &given.text, &given.arrays,
+            &given.source, &given.callbacks, &given.parts, &config.n_threads, &config.n_slots,
+            &config.synchronous, &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
+            &cache_dir, &config.no_side_files, &config.trust_cache, &config.rank, &config.world_size,
+            &config.local_world_size, &config.params, &trace, &top, &progress, &slot_memory))
         return NULL;
     Pipeline *self = (Pipeline *)PyType_GenericAlloc(type, 0);
     if (!self) {
@@ -121,6 +110,11 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         return NULL;
     }
     pthread_mutex_init(&self->mutex, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->idle, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&self->log_mutex, NULL);
     self->owner = getpid();
     self->text = Py_NewRef(given.text);
@@ -131,7 +125,9 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         config.slot_alloc = slot_alloc;
         config.slot_free = slot_free;
     }
+    config.top = top ? 0 : -1;
     config.max_bad = max_bad;
+    config.trace_events = trace ? TRACE_EVENTS : 0;
     config.seed = seed;
     config.memory_max_bytes = (size_t)memory;
     if (cache_dir) config.cache_dir = PyBytes_AsString(cache_dir);
@@ -145,26 +141,54 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return NULL;
 }
 
+/* Makes the pipeline busy for this thread; false if another one has it for 50 ms more. Those are measured by the clock that does
+ * not jump: the wall clock may be set back while the thread waits. */
+static bool hold(Pipeline *self) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 50000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_mutex_lock(&self->mutex);
+    for (int rc = 0; self->busy && rc == 0;) rc = pthread_cond_timedwait(&self->idle, &self->mutex, &until);
+    const bool held = !self->busy;
+    self->busy = true;
+    pthread_mutex_unlock(&self->mutex);
+    return held;
+}
+
+static void let_go(Pipeline *self) {
+    pthread_mutex_lock(&self->mutex);
+    self->busy = false;
+    pthread_cond_signal(&self->idle);
+    pthread_mutex_unlock(&self->mutex);
+}
+
 /* ------------------------------------------------------------------------------------------- closing */
 
-/* Finite: what waits in next is told to come back. With the interpreter's lock, which is released meanwhile. */
-static void close_feed(Pipeline *self) {
-    if (self->closing) return;
+/* Finite: what waits in next is told to come back. With the interpreter's lock, which is released meanwhile. False: the pipeline is only told
+ * to stop. This thread is in a callback of it, where the collector of garbage may run too, and cannot wait for its own end; or
+ * another thread is closing it. */
+static bool close_feed(Pipeline *self) {
+    if (self->left) return self->done || self->owner != getpid();
     self->closing = true;
     if (self->pipeline && self->owner == getpid()) {
         leat_pipeline_cancel(self->pipeline);
+        if (pipeline_is_calling(self)) return false;
+        self->left = true; /* other threads leave it alone from here on */
         PyThreadState *thread = PyEval_SaveThread();
-        pthread_mutex_lock(&self->mutex);
+        while (!hold(self)) continue;
         leat_pipeline_close(&self->pipeline);
-        pthread_mutex_unlock(&self->mutex);
+        let_go(self);
         PyEval_RestoreThread(thread);
     }
+    self->left = self->done = true;
     for (kept_view *next, *v = self->views; v; v = next) {
         next = v->next;
         PyBuffer_Release(&v->buffer);
         PyMem_Free(v);
     }
     self->views = NULL;
+    return true;
 }
 
 static int pipeline_traverse(PyObject *object, visitproc visit, void *arg) {
@@ -175,13 +199,13 @@ static int pipeline_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->sources);
     Py_VISIT(self->callbacks);
     Py_VISIT(self->cause);
-    return 0;
+    return pipeline_visit_functions(self, visit, arg);
 }
 
-/* Workers may call what is cleared here: they are stopped first. */
+/* Workers may call what is cleared here: they are stopped by now. */
 static int pipeline_clear(PyObject *object) {
     Pipeline *self = (Pipeline *)object;
-    close_feed(self);
+    if (!close_feed(self)) return 0;
     Py_CLEAR(self->progress);
     Py_CLEAR(self->slot_memory);
     Py_CLEAR(self->sources);
@@ -190,10 +214,9 @@ static int pipeline_clear(PyObject *object) {
     return 0;
 }
 
-static void pipeline_dealloc(PyObject *object) {
-    Pipeline *self = (Pipeline *)object;
+static void free_object(Pipeline *self) {
+    PyObject *object = (PyObject *)self;
     PyTypeObject *type = Py_TYPE(object);
-    PyObject_GC_UnTrack(object);
     pipeline_clear(object);
     if (self->owner == getpid()) leat_spec_free(&self->spec);
     Py_CLEAR(self->text);
@@ -203,10 +226,45 @@ static void pipeline_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
+static void *free_elsewhere(void *object) {
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    free_object(object);
+    PyGILState_Release(gil);
+    return NULL;
+}
+
+/* In a callback of its own the object is freed by another thread, which can wait for the callback to end. */
+static void pipeline_dealloc(PyObject *object) {
+    pthread_t thread;
+    PyObject_GC_UnTrack(object);
+    if (close_feed((Pipeline *)object)) free_object((Pipeline *)object);
+    else if (pthread_create(&thread, NULL, free_elsewhere, object) == 0) pthread_detach(thread);
+}
+
+static void *close_elsewhere(void *object) {
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    close_feed(object);
+    Py_DECREF((PyObject *)object);
+    PyGILState_Release(gil);
+    return NULL;
+}
+
+/* The collector calls this before it clears anything: workers may be in functions that are garbage too. In such a function itself the object
+ * is kept until another thread has closed it. */
+static void pipeline_finalize(PyObject *object) {
+    PyObject *type, *value, *traceback;
+    pthread_t thread;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (!close_feed((Pipeline *)object)) {
+        Py_INCREF(object);
+        if (pthread_create(&thread, NULL, close_elsewhere, object) == 0) pthread_detach(thread);
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
 static PyObject *pipeline_close(PyObject *self, PyObject *ignored) {
     (void)ignored;
-    close_feed((Pipeline *)self);
-    Py_CLEAR(((Pipeline *)self)->sources); /* which may hold processes */
+    if (close_feed((Pipeline *)self)) Py_CLEAR(((Pipeline *)self)->sources); /* which may hold processes */
     Py_RETURN_NONE;
 }
 
@@ -228,26 +286,27 @@ static bool enter(Pipeline *self, PyThreadState **thread) {
         raise_error(&err, NULL);
         return false;
     }
+    if (pipeline_is_calling(self)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a pipeline cannot be used in a function that it calls itself, nor in a handler of a "
+                        "signal that comes while it waits; close() is possible");
+        return false;
+    }
     *thread = PyEval_SaveThread();
-    for (;;) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 50000000;
-        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-        if (pthread_mutex_timedlock(&self->mutex, &until) == 0) break;
+    while (!hold(self)) {
         PyEval_RestoreThread(*thread); /* another thread waits there for a batch */
         if (PyErr_CheckSignals() < 0) return false;
         *thread = PyEval_SaveThread();
     }
     if (self->pipeline && !self->closing) return true;
-    pthread_mutex_unlock(&self->mutex);
+    let_go(self);
     PyEval_RestoreThread(*thread);
     fail_closed();
     return false;
 }
 
 static void leave(Pipeline *self, PyThreadState *thread) {
-    pthread_mutex_unlock(&self->mutex);
+    let_go(self);
     PyEval_RestoreThread(thread);
 }
 
@@ -318,15 +377,38 @@ static PyObject *pipeline_sample(PyObject *object, PyObject *args) {
     return batch_wrap(PyType_GetModuleState(Py_TYPE(object)), held);
 }
 
-static PyObject *pipeline_state(PyObject *object, PyObject *ignored) {
-    (void)ignored;
+/* They may be asked while another thread waits in next, but not while one closes. The interpreter's lock is held from this
+ * question to the call of the engine: making an object may run a finaliser, which may let another thread close. */
+static bool is_open(const Pipeline *self) {
+    if (self->pipeline && !self->closing) return true;
+    fail_closed();
+    return false;
+}
+
+/* state(): behind the last batch; state(epoch, step): behind so many batches of that epoch. */
+static PyObject *pipeline_state(PyObject *object, PyObject *const *args, Py_ssize_t n) {
     Pipeline *self = (Pipeline *)object;
     PyThreadState *thread;
     leat_error err;
     char text[1024];
-    if (!enter(self, &thread)) return NULL;
-    const int rc = leat_pipeline_state(self->pipeline, text, sizeof text, &err);
-    leave(self, thread);
+    unsigned long long at[2] = {0};
+    if (n != 0 && n != 2) {
+        PyErr_SetString(PyExc_TypeError, "state() or state(epoch, step)");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        at[i] = PyLong_AsUnsignedLongLong(args[i]);
+        if (PyErr_Occurred()) return NULL;
+    }
+    int rc;
+    if (n) { /* a question, for any thread */
+        if (!is_open(self)) return NULL;
+        rc = leat_pipeline_state_at(self->pipeline, at[0], at[1], text, sizeof text, &err);
+    } else {
+        if (!enter(self, &thread)) return NULL;
+        rc = leat_pipeline_state(self->pipeline, text, sizeof text, &err);
+        leave(self, thread);
+    }
     return rc < 0 ? fail(self, &err)
                   : PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
 }
@@ -349,39 +431,11 @@ static PyObject *pipeline_restore(PyObject *object, PyObject *given) {
 
 /* ----------------------------------------------------------------------------------------- questions */
 
-/* They may be asked while another thread waits in next, but not while one closes. The interpreter's lock is held from this
- * question to the call of the engine: making an object may run a finaliser, which may let another thread close. */
-static bool is_open(const Pipeline *self) {
-    if (self->pipeline && !self->closing) return true;
-    fail_closed();
-    return false;
-}
-
 static PyObject *pipeline_stats(PyObject *object, PyObject *ignored) {
     (void)ignored;
     const Pipeline *self = (Pipeline *)object;
     if (!is_open(self)) return NULL;
-    leat_stats s;
-    leat_pipeline_stats(self->pipeline, &s);
-    PyObject *stages = PyDict_New();
-    for (int i = 1; stages && i < LEAT_STAGE_COUNT; i++) {
-        PyObject *seconds = PyFloat_FromDouble(s.stage_s[i]);
-        if (!seconds || PyDict_SetItemString(stages, leat_stage_name(i), seconds) < 0) Py_CLEAR(stages);
-        Py_XDECREF(seconds);
-    }
-    typedef unsigned long long ull;
-    return stages
-               ? Py_BuildValue(
-                     "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:d,s:d,s:d,s:d,s:K,s:K,s:K,s:K,s:N}",
-                     "samples", (ull)s.samples, "batches", (ull)s.batches, "bytes_read", (ull)s.bytes_read,
-                     "bytes_out", (ull)s.bytes_out, "bad_samples", (ull)s.bad_samples, "slots", (ull)s.slots,
-                     "slots_added", (ull)s.slots_added, "copies", self->copies, "grown", (ull)s.grown,
-                     "memory_bytes", (ull)s.memory_bytes, "memory_max_bytes", (ull)s.memory_max_bytes,
-                     "threads", s.n_threads, "wait_s", s.wait_s, "full_s", s.full_s, "cpu_s", s.cpu_s,
-                     "first_batch_s", s.first_batch_s, "cache_hits", (ull)s.cache_hits, "cache_misses",
-                     (ull)s.cache_misses, "cache_bad", (ull)s.cache_bad, "cache_bytes", (ull)s.cache_bytes,
-                     "stages", stages)
-               : NULL;
+    return stats_dict(self->pipeline, self->copies);
 }
 
 /* bad() -> [(sample, epoch, stage, name of the code, message)] */
@@ -521,6 +575,55 @@ static PyObject *pipeline_view(PyObject *object, PyObject *args) {
     return rc < 0 ? fail(self, &err) : Py_BuildValue("iii", report.n_samples, report.width, report.height);
 }
 
+/* doctor(seconds, step_ms, at_once, folder or None, threads) -> dict: why the pipeline is as fast as it is. */
+static PyObject *pipeline_doctor(PyObject *object, PyObject *args) {
+    Pipeline *self = (Pipeline *)object;
+    leat_doctor_config doctor = {0};
+    leat_doctor_report report;
+    leat_error err;
+    PyThreadState *thread;
+    int threads;
+    if (!PyArg_ParseTuple(args, "ddizi", &doctor.seconds, &doctor.step_ms, &doctor.at_once, &doctor.folder,
+                          &threads))
+        return NULL;
+    if (!enter(self, &thread)) return NULL;
+    leat_config config = self->config;
+    config.n_threads = threads; /* a pipeline that was opened for questions only has none of its own */
+    config.synchronous = 0;
+    config.slot_alloc = NULL; /* the batches of trials are leat's own */
+    config.slot_free = NULL;
+    config.log = NULL;
+    const int rc = leat_doctor(&report, self->spec, &config, &doctor, &err);
+    leave(self, thread);
+    if (rc < 0) return fail(self, &err);
+    PyObject *found = doctor_dict(&report);
+    leat_doctor_free(&report);
+    return found;
+}
+
+/* trace(path) -> how many events were written. */
+static PyObject *pipeline_trace(PyObject *object, PyObject *args) {
+    Pipeline *self = (Pipeline *)object;
+    PyObject *path;
+    leat_error err = {0};
+    PyThreadState *thread;
+    if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &path)) return NULL;
+    if (!enter(self, &thread)) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    const uint64_t cap = leat_trace_events(self->pipeline, NULL, 0) + TRACE_EVENTS;
+    leat_event *events = malloc((size_t)cap * sizeof *events);
+    const uint64_t there = events ? leat_trace_events(self->pipeline, events, cap) : 0;
+    const uint64_t n = there < cap ? there : cap; /* workers may have added some */
+    const int rc = events ? leat_trace_write(events, n, PyBytes_AsString(path), &err) : LEAT_ERR_MEMORY;
+    free(events);
+    leave(self, thread);
+    Py_DECREF(path);
+    if (!err.code && rc < 0) return PyErr_NoMemory();
+    return rc < 0 ? fail(self, &err) : PyLong_FromUnsignedLongLong(n);
+}
+
 static PyObject *pipeline_is_closed(PyObject *self, void *closure) {
     (void)closure;
     return PyBool_FromLong(((Pipeline *)self)->closing || ((Pipeline *)self)->owner != getpid());
@@ -531,7 +634,8 @@ static PyMethodDef pipeline_methods[] = {
     {"next_arrays", (PyCFunction)(void (*)(void))pipeline_next_arrays, METH_FASTCALL,
      "next_arrays(make, epoch, step): next(), as a tuple of make(tensor) before that step of that epoch."},
     {"sample", pipeline_sample, METH_VARARGS, "sample(epoch, position): one sample as a batch of one."},
-    {"state", pipeline_state, METH_NOARGS, "The position after the last batch, as text."},
+    {"state", (PyCFunction)(void (*)(void))pipeline_state, METH_FASTCALL,
+     "state(): the position after the last batch, as text; state(epoch, step): after so many of that epoch."},
     {"restore", pipeline_restore, METH_O, "Goes on where that text was taken."},
     {"stats", pipeline_stats, METH_NOARGS, "What has happened so far, as a dict."},
     {"bad", pipeline_bad, METH_NOARGS, "[(sample, epoch, stage, code, message)] of bad samples."},
@@ -543,6 +647,9 @@ static PyMethodDef pipeline_methods[] = {
     {"size", pipeline_size, METH_NOARGS, "(batches, samples, turns) of an epoch"},
     {"messages", pipeline_messages, METH_NOARGS, "Warnings since the last call."},
     {"view", pipeline_view, METH_VARARGS, "view(path, samples, versions, size): writes a contact sheet."},
+    {"doctor", pipeline_doctor, METH_VARARGS,
+     "doctor(seconds, step_ms, at_once, folder, threads): why it is slow, as `leat doctor --json` tells."},
+    {"trace", pipeline_trace, METH_VARARGS, "trace(path): writes what every thread did, as JSON."},
     {"close", pipeline_close, METH_NOARGS, "Stops the workers. Batches stay valid."},
     {NULL, NULL, 0, NULL},
 };
@@ -551,10 +658,9 @@ static PyGetSetDef pipeline_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot pipeline_slots[] = {
-    {Py_tp_new, pipeline_new},           {Py_tp_dealloc, pipeline_dealloc},
-    {Py_tp_traverse, pipeline_traverse}, {Py_tp_clear, pipeline_clear},
-    {Py_tp_methods, pipeline_methods},   {Py_tp_getset, pipeline_getset},
-    {Py_tp_doc, "An open pipeline."},    {0, NULL},
+    {Py_tp_new, pipeline_new},       {Py_tp_dealloc, pipeline_dealloc},   {Py_tp_traverse, pipeline_traverse},
+    {Py_tp_clear, pipeline_clear},   {Py_tp_finalize, pipeline_finalize}, {Py_tp_methods, pipeline_methods},
+    {Py_tp_getset, pipeline_getset}, {Py_tp_doc, "An open pipeline."},    {0, NULL},
 };
 PyType_Spec pipeline_spec = {.name = "leat._leat.Pipeline",
                              .basicsize = sizeof(Pipeline),

@@ -60,11 +60,39 @@ typedef struct called { /* a function that the engine calls: lives in a capsule 
     int n_fields;       /* of a source */
 } called;
 
+static _Thread_local const call *calls;
+
+bool pipeline_is_calling(const Pipeline *self) {
+    const call *c = calls;
+    while (c && c->self != self) c = c->outer;
+    return c != NULL;
+}
+
+void call_begin(call *c, const Pipeline *self) {
+    *c = (call){.self = self, .outer = calls, .gil = PyGILState_Ensure()};
+    calls = c;
+}
+
+void call_end(const call *c) {
+    PyGILState_Release(c->gil);
+    calls = c->outer;
+}
+
+/* Unless the pipeline is told to stop, also while this thread waits for the interpreter: functions may be gone then, and what is
+ * left of a task is not worth waiting for. */
+static bool begin_calling(call *c, const Pipeline *self) {
+    if (self->closing) return false;
+    call_begin(c, self);
+    if (!self->closing) return true;
+    call_end(c);
+    return false;
+}
+
 static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
     called *c = user;
     Pipeline *self = c->self;
-    if (self->closing) return LEAT_ERR_CANCELLED; /* what is left of a task is not worth waiting for */
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    call now;
+    if (!begin_calling(&now, self)) return LEAT_ERR_CANCELLED;
     PyObject *values = PyObject_CallFunction(c->function, "K", (unsigned long long)i);
     bool good = values && PySequence_Size(values) == c->n_fields;
     if (values && !good && !PyErr_Occurred())
@@ -76,7 +104,7 @@ static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err)
     }
     Py_XDECREF(values);
     const int rc = good ? 0 : take_exception(self, err);
-    PyGILState_Release(gil);
+    call_end(&now);
     return rc;
 }
 
@@ -143,8 +171,8 @@ static PyObject *describe_info(const leat_sample_info *info) {
 static int call_filter(void *user, const leat_sample_info *info, const leat_tensor *fields, int n,
                        leat_error *err) {
     called *c = user;
-    if (c->self->closing) return LEAT_ERR_CANCELLED;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    call now;
+    if (!begin_calling(&now, c->self)) return LEAT_ERR_CANCELLED;
     PyObject *in = describe(fields, n, true), *about = describe_info(info);
     PyObject *answer =
         in && about ? PyObject_CallFunctionObjArgs(c->function, about, in, c->stopping, NULL) : NULL;
@@ -153,7 +181,7 @@ static int call_filter(void *user, const leat_sample_info *info, const leat_tens
     Py_XDECREF(answer);
     Py_XDECREF(about);
     Py_XDECREF(in);
-    PyGILState_Release(gil);
+    call_end(&now);
     return rc;
 }
 
@@ -189,8 +217,8 @@ static PyMethodDef stopping_method = {"stopping", is_stopping, METH_NOARGS, NULL
 static int call_map(void *user, const leat_sample_info *info, const leat_tensor *in, int n_in,
                     const leat_tensor *out, int n_out, leat_error *err) {
     called *c = user;
-    if (c->self->closing) return LEAT_ERR_CANCELLED;
-    const PyGILState_STATE gil = PyGILState_Ensure();
+    call now;
+    if (!begin_calling(&now, c->self)) return LEAT_ERR_CANCELLED;
     PyObject *given = describe(in, n_in, true), *wanted = describe(out, n_out, false);
     PyObject *about = describe_info(info), *place = PyCapsule_New((void *)(uintptr_t)info, NULL, NULL);
     PyObject *make = place ? PyCFunction_New(&make_method, place) : NULL;
@@ -205,7 +233,7 @@ static int call_map(void *user, const leat_sample_info *info, const leat_tensor 
     Py_XDECREF(about);
     Py_XDECREF(wanted);
     Py_XDECREF(given);
-    PyGILState_Release(gil);
+    call_end(&now);
     return rc;
 }
 
@@ -311,6 +339,16 @@ static void free_called(PyObject *capsule) {
     if (c->owned) Py_XDECREF(c->function);
     Py_XDECREF(c->stopping);
     PyMem_Free(c);
+}
+
+/* The functions themselves, which the capsules hide from the collector: a method of the object that holds the pipeline is a cycle. */
+int pipeline_visit_functions(Pipeline *self, visitproc visit, void *arg) {
+    const Py_ssize_t n = self->callbacks ? PyList_Size(self->callbacks) : 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const called *c = PyCapsule_GetPointer(PyList_GetItem(self->callbacks, i), NULL);
+        if (c->owned) Py_VISIT(c->function);
+    }
+    return 0;
 }
 
 /* What the engine gets as `user`: it lives as long as the pipeline. NULL and an exception without memory. */

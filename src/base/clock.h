@@ -4,7 +4,6 @@
 #define LEAT_BASE_CLOCK_H
 
 #include <stdint.h>
-#include <sys/resource.h>
 #include <time.h>
 
 static inline uint64_t leat__clock_read(clockid_t which) {
@@ -16,14 +15,16 @@ static inline uint64_t leat__clock_read(clockid_t which) {
 static inline uint64_t leat__now_ns(void) {
     return leat__clock_read(CLOCK_MONOTONIC);
 }
+/* What reading it takes, about. */
+static inline uint64_t leat__clock_cost_ns(void) {
+    enum { READS = 32 };
+    const uint64_t began = leat__now_ns();
+    for (int i = 1; i < READS; i++) leat__now_ns();
+    return (leat__now_ns() - began) / READS;
+}
 /* Processor time of the calling thread. */
 static inline uint64_t leat__thread_cpu_ns(void) {
     return leat__clock_read(CLOCK_THREAD_CPUTIME_ID);
-}
-/* How often the calling thread has blocked, for example on storage. Preemption by other threads does not count. */
-static inline uint64_t leat__thread_waits(void) {
-    struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nvcsw : 0;
 }
 /* Wall-clock time since 1970, to compare with the times of files. */
 static inline int64_t leat__wall_ns(void) {

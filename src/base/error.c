@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -104,7 +105,28 @@ const char *leat_error_text(int code) {
 }
 
 const char *leat_stage_name(int stage) {
-    static const char *const names[LEAT_STAGE_COUNT] = {"none",   "read",      "parse",
-                                                        "decode", "transform", "store"};
+    static const char *const names[LEAT_STAGE_COUNT] = {"none",      "read",  "parse", "decode",
+                                                        "transform", "store", "call"};
     return stage >= 0 && stage < LEAT_STAGE_COUNT ? names[stage] : "?";
+}
+
+/* What the file itself is to blame for: it is gone, it is no file, this user may not read it, it is shorter than it was. */
+static bool is_the_files(int sys) {
+    static const int those[] = {0,      ENOENT, ENOTDIR,      EACCES,    EPERM, EISDIR,
+                                EINVAL, ELOOP,  ENAMETOOLONG, EOVERFLOW, ENXIO};
+    for (size_t i = 0; i < LEAT_COUNT(those); i++)
+        if (sys == those[i]) return true;
+    return false;
+}
+
+bool leat__error_is_fault(const leat_error *err) {
+    switch (err->code) {
+    case LEAT_ERR_MEMORY:
+    case LEAT_ERR_THREAD:
+    case LEAT_ERR_FORKED:
+    case LEAT_ERR_STATE: /* an index that did not fit: every number of a sample is in doubt */
+    case LEAT_ERR_CANCELLED: return true;
+    case LEAT_ERR_IO: return !is_the_files(err->sys);
+    default: return false;
+    }
 }

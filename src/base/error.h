@@ -22,6 +22,9 @@ int leat__fail_memory(leat_error *err, size_t bytes, const char *what);
 /* Puts text in front of the message that err holds. */
 void leat__error_prefix(leat_error *err, const char *fmt, ...) LEAT_PRINTF(2, 3);
 void leat__error_clear(leat_error *err);
+/* Whether the machine is at fault and not the data: no memory, no descriptors, a disk that fails. The same data may be read
+ * well at another time, so on_error does not apply to it. */
+bool leat__error_is_fault(const leat_error *err);
 
 /* Whether the words that a caller's struct keeps for later versions are 0, as in LEAT_CHECK_RESERVED(leat_config, config,
  * err): else LEAT_ERR_ARGUMENT. The caller has not zeroed the struct, or was compiled for a version that uses them. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/locks.h"
 
 #include <errno.h>
@@ -19,8 +21,8 @@ static int fail_path(leat_error *err, int sys, const char *verb, const char *pat
     return leat__fail_sys(err, code, sys, "cannot %s %s", verb, shown);
 }
 
-static int64_t mtime_of(const struct stat *st) {
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+static int64_t nanoseconds(struct timespec t) {
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 int leat__file_stat(const char *path, leat__stat *out, leat_error *err) {
@@ -30,20 +32,35 @@ int leat__file_stat(const char *path, leat__stat *out, leat_error *err) {
         .is_dir = S_ISDIR(st.st_mode),
         .is_file = S_ISREG(st.st_mode),
         .size = (uint64_t)st.st_size,
-        .mtime_ns = mtime_of(&st),
+        .mtime_ns = nanoseconds(st.st_mtim),
+        .ctime_ns = nanoseconds(st.st_ctim),
         .device = (uint64_t)st.st_dev,
         .inode = (uint64_t)st.st_ino,
+        .owner = (uint32_t)st.st_uid,
     };
     return 0;
+}
+
+/* Other threads hold descriptors for the time of a read. So when there are none left, waiting helps, unless the limit is too
+ * low for this machine's threads. */
+static int open_patiently(const char *path) {
+    enum { TRIES = 10 }; /* a second in all */
+    for (int i = 0;;) {
+        const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0 || (errno != EINTR && errno != EMFILE && errno != ENFILE && errno != ENOMEM)) return fd;
+        if (errno == EINTR) continue;
+        if (i++ == TRIES) return fd;
+        const int sys = errno;
+        leat__sleep_ns((uint64_t)1000000 << i);
+        errno = sys;
+    }
 }
 
 int leat__file_open(leat__file *file, const char *path, leat_error *err) {
     leat__lock_check_work();
     struct stat st;
     *file = (leat__file){.fd = -1};
-    int fd;
-    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (fd < 0 && errno == EINTR);
+    int fd = open_patiently(path);
     if (fd < 0) return fail_path(err, errno, "open", path);
     if (fd == 0) { /* the program closed its standard input; 0 means "never opened" here */
         fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
@@ -57,9 +74,19 @@ int leat__file_open(leat__file *file, const char *path, leat_error *err) {
         close(fd);
         return fail_path(err, sys, "read as a regular file", path);
     }
-    *file = (leat__file){
-        .fd = fd, .size = (uint64_t)st.st_size, .mtime_ns = mtime_of(&st), .inode = (uint64_t)st.st_ino};
+    *file = (leat__file){.fd = fd,
+                         .size = (uint64_t)st.st_size,
+                         .mtime_ns = nanoseconds(st.st_mtim),
+                         .ctime_ns = nanoseconds(st.st_ctim),
+                         .inode = (uint64_t)st.st_ino};
     return 0;
+}
+
+bool leat__file_trusted(const leat__file *file, uint32_t owner) {
+    struct stat st;
+    if (fstat(file->fd, &st) != 0 || (st.st_mode & (S_IWGRP | S_IWOTH))) return false;
+    enum { UNMAPPED = 65534 }; /* the number that a container or a network gives to every user without one */
+    return st.st_uid == geteuid() || st.st_uid == 0 || (owner != UNMAPPED && (uint32_t)st.st_uid == owner);
 }
 
 int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t offset, const char *path,
@@ -90,6 +117,12 @@ void leat__file_close(leat__file *file) {
     file->fd = -1;
 }
 
+int leat__file_finish(leat__file *file, const char *path, leat_error *err) {
+    const int fd = file->fd;
+    file->fd = -1;
+    return fd > 0 && close(fd) != 0 && errno != EINTR ? fail_path(err, errno, "close", path) : 0;
+}
+
 int leat__file_read_all(const char *path, leat__buf *buf, size_t bytes_max, leat_error *err) {
     leat__file file;
     LEAT_TRY(leat__file_open(&file, path, err));
@@ -115,7 +148,7 @@ enum { OUT_BUFFER = 1 << 20 };
 
 struct leat__out {
     int fd;
-    uint64_t size;
+    uint64_t size, written;
     size_t pending;
     char *path;
     char *temporary;
@@ -130,13 +163,23 @@ static void out_free(leat__out *out) {
     leat__free(out);
 }
 
+/* Looks for what others left in the folder, unless this process has just looked there. */
+static void clean_folder(const char *path) {
+    static atomic_uint_least64_t last;
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const int n = slash ? LEAT_MAX((int)(slash - path), 1) : 1;
+    if ((size_t)snprintf(folder, sizeof folder, "%.*s", n, slash ? path : ".") >= sizeof folder) return;
+    const uint64_t hash = leat__hash(folder, strlen(folder), 0);
+    if (atomic_exchange(&last, hash) != hash) leat__temporaries_remove(folder);
+}
+
 int leat__out_open(leat__out **result, const char *path, leat_error *err) {
-    static atomic_uint counter;
     *result = NULL;
     leat__out *out = leat__alloc(LEAT_MEM_TOOL, sizeof *out);
     if (!out) return leat__fail_memory(err, sizeof *out, "a file to write");
     out->fd = -1;
-    const size_t cap = strlen(path) + 64;
+    const size_t cap = strlen(path) + LEAT_TEMPORARY_MORE;
     out->path = leat__strdup(LEAT_MEM_TOOL, path);
     out->temporary = leat__alloc(LEAT_MEM_TOOL, cap);
     out->buffer = leat__alloc(LEAT_MEM_TOOL, OUT_BUFFER);
@@ -144,10 +187,15 @@ int leat__out_open(leat__out **result, const char *path, leat_error *err) {
         out_free(out);
         return leat__fail_memory(err, OUT_BUFFER, "a file to write");
     }
-    const char *slash = strrchr(path, '/');
-    const int folder = slash ? (int)(slash - path) + 1 : 0;
-    snprintf(out->temporary, cap, "%.*s.%s.tmp-%ld-%u", folder, path, path + folder, (long)getpid(),
-             atomic_fetch_add(&counter, 1));
+    /* Renaming over a device such as /dev/null would remove it. */
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        out_free(out);
+        return fail_path(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL, "write a regular file in place of",
+                         path);
+    }
+    clean_folder(path);
+    leat__temporary_name(out->temporary, cap, path);
     out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (out->fd < 0) {
         const int rc = fail_path(err, errno, "create", out->temporary);
@@ -159,12 +207,14 @@ int leat__out_open(leat__out **result, const char *path, leat_error *err) {
 }
 
 static int write_fully(leat__out *out, const uint8_t *bytes, size_t n, leat_error *err) {
+    if (leat__file_limited(out->written + n)) return fail_path(err, EFBIG, "write", out->path);
     while (n > 0) {
         const ssize_t put = write(out->fd, bytes, n);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) return fail_path(err, errno, "write", out->path);
         bytes += put;
         n -= (size_t)put;
+        out->written += (uint64_t)put;
     }
     return 0;
 }
@@ -195,12 +245,20 @@ uint64_t leat__out_size(const leat__out *out) {
     return out->size;
 }
 
+void leat__out_guard(leat__out *out) {
+    struct stat st;
+    if (fstat(out->fd, &st) == 0) fchmod(out->fd, st.st_mode & 0755);
+}
+
 int leat__out_commit(leat__out **handle, leat_error *err) {
     leat__out *out = *handle;
     int rc = flush(out, err);
     if (rc == 0 && fsync(out->fd) != 0) rc = fail_path(err, errno, "sync", out->path);
-    if (rc == 0 && close(out->fd) != 0) rc = fail_path(err, errno, "close", out->path);
-    if (rc == 0) out->fd = -1;
+    if (rc == 0) {
+        const int fd = out->fd;
+        out->fd = -1; /* also if closing fails: the number may be another thread's by then */
+        if (close(fd) != 0 && errno != EINTR) rc = fail_path(err, errno, "close", out->path);
+    }
     if (rc == 0 && rename(out->temporary, out->path) != 0)
         rc = fail_path(err, errno, "rename into place", out->path);
     if (rc < 0) {
@@ -221,11 +279,9 @@ void leat__out_abort(leat__out **handle) {
 
 int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err) {
     char temporary[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const int folder = slash ? (int)(slash - path) + 1 : 0;
-    const int used = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp-%ld-0", folder, path, path + folder,
-                              (long)getpid());
-    if (used < 0 || (size_t)used >= sizeof temporary) return fail_path(err, ENAMETOOLONG, "create", path);
+    if (!leat__temporary_name(temporary, sizeof temporary, path))
+        return fail_path(err, ENAMETOOLONG, "create", path);
+    clean_folder(path);
     leat__out out = {.path = (char *)path, .temporary = temporary};
     out.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (out.fd < 0) return fail_path(err, errno, "create", temporary);

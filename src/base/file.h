@@ -10,13 +10,15 @@ typedef struct leat__stat {
     bool is_dir, is_file;
     uint64_t size;
     int64_t mtime_ns;
+    int64_t ctime_ns; /* of the last change of any kind, which no program can set */
     uint64_t device, inode;
+    uint32_t owner; /* number of the user */
 } leat__stat;
 
 typedef struct leat__file { /* fd -1 or 0-initialised and never opened: closed is fine */
     int fd;
     uint64_t size;
-    int64_t mtime_ns;
+    int64_t mtime_ns, ctime_ns;
     uint64_t inode;
 } leat__file;
 
@@ -27,17 +29,33 @@ int leat__file_open(leat__file *file, const char *path, leat_error *err);
 /* Exactly n bytes at offset, or an error that says where the file ended. path is for the message. */
 int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t offset, const char *path,
                        leat_error *err);
+/* Whether the bytes of a file can only come from this user, from root or from `owner`: it belongs to one of them, and neither its
+ * group nor others may write to it. */
+#define LEAT_NO_OWNER UINT32_MAX
+bool leat__file_trusted(const leat__file *file, uint32_t owner);
+#define LEAT_NOT_TRUSTED                                                                                  \
+    "belongs to another user, or others may write to it: it is not used unless asked for by trust_cache " \
+    "(--trust-cache)"
 /* Tells the kernel that [offset, offset + n) will be read soon; n 0 = to the end. */
 void leat__file_will_read(const leat__file *file, uint64_t offset, uint64_t n);
 void leat__file_close(leat__file *file);
+/* Closes a file that was written to. Some file systems tell only now that there was no room for it. */
+int leat__file_finish(leat__file *file, const char *path, leat_error *err);
 /* The whole file into buf; more than bytes_max is LEAT_ERR_LIMIT. */
 int leat__file_read_all(const char *path, leat__buf *buf, size_t bytes_max, leat_error *err);
 
-/* A file that appears whole or not at all: written beside its place, synced, renamed on commit. */
+/* Whether writing up to that offset would pass RLIMIT_FSIZE. The kernel kills a process that does so unless SIGXFSZ is blocked
+ * or ignored, and a library must not change what signals do. So whatever writes asks before, and fails with EFBIG. */
+bool leat__file_limited(uint64_t end);
+
+/* A file that appears whole or not at all: written beside its place, synced, renamed on commit. Opening it removes what
+ * processes that have ended left in that folder, see leat__temporaries_remove. */
 typedef struct leat__out leat__out;
 int leat__out_open(leat__out **out, const char *path, leat_error *err);
 int leat__out_write(leat__out *out, const void *bytes, size_t n, leat_error *err);
 uint64_t leat__out_size(const leat__out *out);
+/* Only the owner may write to the file, whatever the umask says, so that the next run trusts it. */
+void leat__out_guard(leat__out *out);
 /* Writes what is left, syncs, renames. The handle is freed whatever happens. */
 int leat__out_commit(leat__out **out, leat_error *err);
 /* Removes what was written. NULL is fine. */
@@ -47,13 +65,16 @@ void leat__out_abort(leat__out **out);
 int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err);
 
 /* grow.c: a file that is written in place, by several threads at once if they like, and read meanwhile. fresh: it must
- * not exist; otherwise it must. A link is not followed. Closed as other files are. */
+ * not exist; otherwise it must. Only its owner may write to it. A link is not followed. Closed as other files are. */
 int leat__file_grow(leat__file *file, const char *path, bool fresh, leat_error *err);
 /* Until it is closed no other process gets the lock. False: another one has it. Where there are no locks: true. */
 bool leat__file_lock(const leat__file *file);
+void leat__file_unlock(const leat__file *file);
 int leat__file_write_at(const leat__file *file, const void *bytes, size_t n, uint64_t offset,
                         const char *path, leat_error *err);
 int leat__file_cut(const leat__file *file, uint64_t size, const char *path, leat_error *err);
+/* Asks for what leat__file_finish would say, and leaves the file open. */
+int leat__file_settle(const leat__file *file, const char *path, leat_error *err);
 int leat__file_rename(const char *from, const char *to, leat_error *err);
 /* Reads consecutive bytes from offset on into several buffers, usually with one system call. */
 #define LEAT_FILE_PARTS_MAX 80
@@ -83,6 +104,24 @@ typedef int (*leat__dir_fn)(void *user, const char *name, char kind, leat_error 
 int leat__dir_list(const char *path, leat__dir_fn fn, void *user, leat_error *err);
 int leat__dir_make(const char *path, leat_error *err);    /* with parents */
 int leat__file_remove(const char *path, leat_error *err); /* missing is fine */
+
+/* temporary.c: a new folder for this process alone below parent (NULL = $TMPDIR, else /tmp); its path goes to out, "" on
+ * failure. leat__dir_remove removes a folder with all that is in it, and follows no links; "" is fine. */
+int leat__dir_temporary(char *out, size_t cap, const char *parent, leat_error *err);
+void leat__dir_remove(const char *path);
+void leat__dir_remove_empty(const char *path); /* one with something in it stays */
+#define LEAT_TEMPORARY_MORE 64                 /* bytes that the next name has more than the path */
+/* The place beside path where it is written before it is renamed: .NAME.tmp-PLACE-PID-START-N, where PLACE stands for this boot
+ * of this machine (or container) and START for when the process began. False: it is too long. */
+bool leat__temporary_name(char *out, size_t cap, const char *path);
+/* The number of bytes of NAME if this is such a name, or .NAME.tmp-PID-N as earlier versions wrote it; 0 if it is not. */
+size_t leat__temporary_of(const char *name);
+/* Removes files of such names in a folder whose process has ended. Whether a process of this user on this machine has is known
+ * at once; of others a day must have passed since the file was last written to. */
+void leat__temporaries_remove(const char *folder);
+
+/* Asks the kernel to drop what the page cache holds of a file. False: there is no such file, or it cannot. */
+bool leat__file_forget(const char *path);
 
 /* Paths that match a shell pattern, sorted bytewise; a pattern without wild cards must exist. */
 typedef struct leat__paths {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ int leat__file_grow(leat__file *file, const char *path, bool fresh, leat_error *
     *file = (leat__file){.fd = -1};
     const int flags =
         O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | (fresh ? O_CREAT | O_EXCL : 0);
-    int fd = open(path, flags, 0666);
+    int fd = open(path, flags, 0644);
     if (fd < 0) return fail_file(err, errno, fresh ? "create" : "open", path);
     if (fd == 0) { /* the program closed its standard input; 0 means "never opened" here */
         fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
@@ -40,11 +41,24 @@ int leat__file_grow(leat__file *file, const char *path, bool fresh, leat_error *
 }
 
 bool leat__file_lock(const leat__file *file) {
-    return flock(file->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    int rc;
+    do rc = flock(file->fd, LOCK_EX | LOCK_NB);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 || errno != EWOULDBLOCK;
+}
+
+bool leat__file_limited(uint64_t end) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
+}
+
+void leat__file_unlock(const leat__file *file) {
+    flock(file->fd, LOCK_UN);
 }
 
 int leat__file_write_at(const leat__file *file, const void *bytes, size_t n, uint64_t offset,
                         const char *path, leat_error *err) {
+    if (leat__file_limited(offset + n)) return fail_file(err, EFBIG, "write", path);
     for (size_t done = 0; done < n;) {
         const ssize_t put = pwrite(file->fd, (const uint8_t *)bytes + done, n - done, (off_t)(offset + done));
         if (put > 0) done += (size_t)put;
@@ -55,7 +69,13 @@ int leat__file_write_at(const leat__file *file, const void *bytes, size_t n, uin
 }
 
 int leat__file_cut(const leat__file *file, uint64_t size, const char *path, leat_error *err) {
+    if (leat__file_limited(size)) return fail_file(err, EFBIG, "shorten", path);
     return ftruncate(file->fd, (off_t)size) != 0 ? fail_file(err, errno, "shorten", path) : 0;
+}
+
+int leat__file_settle(const leat__file *file, const char *path, leat_error *err) {
+    const int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+    return fd >= 0 && close(fd) != 0 && errno != EINTR ? fail_file(err, errno, "close", path) : 0;
 }
 
 int leat__file_rename(const char *from, const char *to, leat_error *err) {

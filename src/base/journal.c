@@ -53,6 +53,7 @@ int leat__journal_open(leat__journal *journal, const char *path, leat__buf *cont
 }
 
 int leat__journal_append(leat__journal *journal, const char *text, const char *path, leat_error *err) {
+    if (leat__file_limited(journal->size + strlen(text))) return fail_journal(err, EFBIG, "write", path);
     for (size_t n = strlen(text); n > 0;) {
         const ssize_t put = write(journal->fd, text, n);
         if (put < 0 && errno == EINTR) continue;

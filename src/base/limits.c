@@ -17,6 +17,8 @@ enum { LINE = 2 * PATH_MAX };
 typedef struct limits {
     uint64_t memory;
     double cores;
+    uint64_t throttled_ns;
+    double pressure;
 } limits;
 
 typedef struct hierarchy {
@@ -151,6 +153,25 @@ static void see_cores(const hierarchy *h, const char *folder, limits *out) {
     if (out->cores == 0 || cores < out->cores) out->cores = cores;
 }
 
+static void see_throttled(const hierarchy *h, const char *folder, limits *out) {
+    const uint64_t n = h->v2 ? read_named(folder, "cpu.stat", "throttled_usec") * 1000
+                             : read_named(folder, "cpu.stat", "throttled_time");
+    out->throttled_ns = LEAT_MAX(out->throttled_ns, n);
+}
+
+/* A file of pressures: "some avg10=1.50 avg60=0.40 avg300=0.08 total=12345". */
+static double read_pressure(const char *folder, const char *name) {
+    FILE *file = open_at(folder, name);
+    double found = 0;
+    if (file && fscanf(file, "some avg10=%lf", &found) != 1) found = 0;
+    if (file) fclose(file);
+    return found;
+}
+
+static void see_pressure(const hierarchy *h, const char *folder, limits *out) {
+    if (h->v2) out->pressure = LEAT_MAX(out->pressure, read_pressure(folder, "memory.pressure"));
+}
+
 /* Every level from the process's own up to the one that is mounted. */
 static void see_levels(hierarchy *h, limits *out, void (*see)(const hierarchy *, const char *, limits *)) {
     char folder[LINE];
@@ -196,4 +217,16 @@ double leat__limits_cores(const char *root) {
     limits found = {0};
     see_controller(root, "cpu", &found, see_cores);
     return found.cores;
+}
+
+uint64_t leat__limits_throttled(const char *root) {
+    limits found = {0};
+    see_controller(root, "cpu", &found, see_throttled);
+    return found.throttled_ns;
+}
+
+double leat__limits_pressure(const char *root) {
+    limits found = {.pressure = read_pressure(root, "proc/pressure/memory")};
+    see_controller(root, "memory", &found, see_pressure);
+    return found.pressure;
 }

@@ -14,5 +14,11 @@
 uint64_t leat__limits_memory(const char *root);
 /* Processor time in cores, of the tightest quota; 0 if there is no quota. */
 double leat__limits_cores(const char *root);
+/* Nanoseconds that a quota has kept threads of this cgroup, or of those above it, from running: counts up. Several
+ * processors at once count each. */
+uint64_t leat__limits_throttled(const char *root);
+/* The share of the last ten seconds, in percent, in which some thread waited for memory: of the machine, or of a cgroup of
+ * this process if it is worse there. */
+double leat__limits_pressure(const char *root);
 
 #endif

@@ -239,14 +239,25 @@ static void drop_chunks(leat__arena *arena) {
     }
 }
 
-void *leat__arena_alloc(leat__arena *arena, size_t bytes) {
+/* What a piece of so many bytes takes; SIZE_MAX if there is no such size. */
+static size_t piece_bytes(size_t bytes) {
     size_t need;
-    if (!leat__add_size(bytes, LEAT_CACHE_LINE - 1 + REDZONE, &need)) return NULL;
-    need = need / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
-    if (arena->limit && (need > arena->limit || arena->used > arena->limit - need)) {
+    if (!leat__add_size(bytes, LEAT_CACHE_LINE - 1 + REDZONE, &need)) return SIZE_MAX;
+    return need / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
+}
+
+bool leat__arena_allows(const leat__arena *arena, size_t bytes) {
+    const size_t need = piece_bytes(bytes);
+    return !arena->limit || (need <= arena->limit && arena->used <= arena->limit - need);
+}
+
+void *leat__arena_alloc(leat__arena *arena, size_t bytes) {
+    const size_t need = piece_bytes(bytes);
+    if (!leat__arena_allows(arena, bytes)) {
         arena->refused = true;
         return NULL;
     }
+    if (need == SIZE_MAX) return NULL;
     leat__arena_chunk *chunk = arena->chunks;
     if (!chunk || chunk->cap - chunk->used < need) {
         if (!add_chunk(arena, LEAT_MAX(need, (size_t)65536))) return NULL;

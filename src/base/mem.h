@@ -83,6 +83,8 @@ typedef struct leat__arena {   /* zeroed = empty                                
 
 /* Not zeroed; 64-byte aligned. NULL when there is no memory or the limit is reached. */
 void *leat__arena_alloc(leat__arena *arena, size_t bytes);
+/* Whether the limit leaves room for so many bytes more, with what a piece of the arena takes beside them. */
+bool leat__arena_allows(const leat__arena *arena, size_t bytes);
 /* Forgets all pieces. Afterwards one chunk holds at least the high-water mark, so that a second image of the
  * same kind allocates nothing. */
 void leat__arena_reset(leat__arena *arena);

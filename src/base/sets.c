@@ -79,9 +79,9 @@ static int write_about(int fd, uint64_t size, const char *home, const char *path
     const int n = snprintf(text, sizeof text, "leat data set 1\n%s\n", home);
     if (n < 0 || (size_t)n >= sizeof text) return fail_set(err, ENAMETOOLONG, "name", path);
     if (size == (uint64_t)n) return 0;
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n)
-        return fail_set(err, errno, "write", path);
-    return 0;
+    const leat__file file = {.fd = fd};
+    LEAT_TRY(leat__file_cut(&file, 0, path, err));
+    return leat__file_write_at(&file, text, (size_t)n, 0, path, err);
 }
 
 /* Opens and locks about.txt: 1 if another process removes this set at the moment, and it must be tried again. */
@@ -122,6 +122,7 @@ static int add_set(leat__sets *sets, const char *name, const char *folder, const
     }
     if (rc > 0) return fail_set(err, EBUSY, "lock", about);
     LEAT_TRY(rc);
+    leat__temporaries_remove(folder);
     if (sets->n == HELD_MAX) {
         close(fd);
         return 0;

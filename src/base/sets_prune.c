@@ -35,13 +35,12 @@ static bool is_index(const char *name) {
     return is_hash(name) && strcmp(name + NAME, ".leatidx") == 0;
 }
 
-/* A file that leat makes in the folder of a set; also what leat__out leaves when its process is killed: .NAME.tmp-1234-0 */
+/* A file that leat makes in the folder of a set; also what leat__out leaves when its process is killed */
 static bool is_ours(const char *name) {
     char inner[NAME_MAX + 1];
-    const char *end = name[0] == '.' ? strstr(name, ".tmp-") : NULL;
-    if (end) {
-        if (end[strspn(end + 5, "0123456789-") + 5] != 0) return false;
-        snprintf(inner, sizeof inner, "%.*s", (int)(end - name - 1), name + 1);
+    const size_t n = leat__temporary_of(name);
+    if (n) {
+        snprintf(inner, sizeof inner, "%.*s", (int)n, name + 1);
         name = inner;
     }
     return is_index(name) || strcmp(name, "about.txt") == 0 || strcmp(name, LEAT_SETS_POSITIONS) == 0;

@@ -55,6 +55,26 @@ bool leat__cond_wait_for(leat__cond *cond, leat__mutex *mutex, uint64_t ns) {
     return pthread_cond_timedwait(cond, &mutex->mutex, &until) != ETIMEDOUT;
 }
 
+int leat__once_init(leat__once *once, leat_error *err) {
+    atomic_init(&once->result, 0);
+    return leat__mutex_init(&once->mutex, LEAT_LOCK_ONCE, err);
+}
+
+void leat__once_destroy(leat__once *once) {
+    leat__mutex_destroy(&once->mutex);
+}
+
+int leat__once_do(leat__once *once, int (*fn)(void *user, leat_error *err), void *user, leat_error *err) {
+    leat__lock(&once->mutex);
+    int rc = leat__once_result(once);
+    if (rc == 0) {
+        rc = fn(user, err);
+        if (rc > 0) atomic_store_explicit(&once->result, rc, memory_order_release);
+    }
+    leat__unlock(&once->mutex);
+    return rc;
+}
+
 int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
                        leat_error *err) {
     /* Signals belong to the program: its handlers must never run on one of our threads. */

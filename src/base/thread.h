@@ -34,6 +34,20 @@ static inline void leat__cond_wait(leat__cond *cond, leat__mutex *mutex) {
 /* False when the time ran out. */
 bool leat__cond_wait_for(leat__cond *cond, leat__mutex *mutex, uint64_t ns);
 
+/* Work that is done when a thread first asks for it, and then never again: threads that ask meanwhile wait for it. */
+typedef struct leat__once {
+    leat__mutex mutex;
+    atomic_int result; /* 0: not done yet */
+} leat__once;
+int leat__once_init(leat__once *once, leat_error *err);
+void leat__once_destroy(leat__once *once);
+/* fn returns > 0, which every caller gets from then on, or an error: then it is not done, and the next call tries again. */
+int leat__once_do(leat__once *once, int (*fn)(void *user, leat_error *err), void *user, leat_error *err);
+/* What fn has returned; 0: it is not done. What fn has written is visible. */
+static inline int leat__once_result(const leat__once *once) {
+    return atomic_load_explicit(&once->result, memory_order_acquire);
+}
+
 /* Starts a thread with all signals blocked, named name (at most 15 characters). */
 int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
                        leat_error *err);

@@ -60,6 +60,7 @@ typedef struct leat__cache_options {
     uint64_t bytes_max;        /* of memory or of disk                                     */
     const char *about;         /* on disk: all that its content depends on, as text        */
     size_t segment_bytes;      /* 0 = 64 MiB                                               */
+    bool trust;                /* segments of other users too                              */
     leat_log_fn log;
     void *user;
 } leat__cache_options;

@@ -101,6 +101,11 @@ static void load_segment(leat__cache *cache, uint32_t number) {
     int index;
     leat__disk_segment *segment = NULL;
     if (leat__file_open(&file, path, NULL) < 0) return;
+    if (!cache->options.trust && !leat__file_trusted(&file, LEAT_NO_OWNER)) {
+        leat__cache_say(cache, "cache: %.600s " LEAT_NOT_TRUSTED, path);
+        leat__file_close(&file);
+        return;
+    }
     /* Without a good table the entries themselves tell. */
     const bool good = read_table(&file, path, disk->key, &table) ||
                       leat__disk_walk(&file, path, disk->key, false, &table, &end) == 0;
@@ -218,7 +223,9 @@ int leat__disk_open(leat__cache *cache, leat_error *err) {
         return 0;
     }
     leat_error ignored; /* that it is not there is no trouble, and what else is the first write will tell */
-    if (leat__disk_look(cache, &ignored) == 0 && disk->orphans.size > 0) leat__disk_recover(cache);
+    const bool there = leat__disk_look(cache, &ignored) == 0;
+    if (there && disk->orphans.size > 0) leat__disk_recover(cache);
+    if (there) leat__temporaries_remove(disk->folder);
     disk->n_found = atomic_load(&cache->n_kept);
     disk->found_bytes = leat__cache_bytes(cache);
     return 0;

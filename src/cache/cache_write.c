@@ -32,6 +32,7 @@ static int complete(leat__disk *disk, const leat__file *file, uint32_t number, l
         return leat__fail_memory(err, table->size, "a cache");
     LEAT_TRY(leat__file_cut(file, end, from, err));
     LEAT_TRY(leat__file_write_at(file, table->data, table->size, end, from, err));
+    LEAT_TRY(leat__file_settle(file, from, err));
     LEAT_TRY(leat__file_rename(from, to, err));
     disk->known[number / 8] |= (uint8_t)(1u << number % 8);
     return 0;
@@ -125,6 +126,10 @@ static int recover_one(leat__cache *cache, uint32_t number) {
     uint64_t end;
     leat__disk_path(disk, number, false, path);
     if (leat__file_grow(&file, path, false, NULL) < 0) return 0;
+    if (!cache->options.trust && !leat__file_trusted(&file, LEAT_NO_OWNER)) {
+        leat__file_close(&file);
+        return 0;
+    }
     int rc = leat__disk_walk(&file, path, disk->key, true, &table, &end);
     if (rc < 0 || table.size == 0) leat__file_remove(path, NULL);
     else if ((rc = complete(disk, &file, number, &table, end, NULL)) == 0)

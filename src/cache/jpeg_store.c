@@ -148,9 +148,10 @@ bool leat__jpeg_store_take(leat__jpeg_store *store, const uint8_t *bytes, size_t
 }
 
 /* The writer takes the whole list at once, so adding in front of it is all that happens here. */
-static void mark_dirty(leat__jpeg_store *store, leat__jpeg_store_entry *e) {
+static void mark_dirty(leat__jpeg_store *store, leat__jpeg_store_entry *e, bool anyway) {
     if (!store->writer || atomic_load_explicit(&store->failed, memory_order_relaxed)) return;
-    if (atomic_exchange(&e->dirty, 1)) return;
+    const unsigned how = LEAT_DIRTY_LISTED | (anyway ? LEAT_DIRTY_ANYWAY : 0);
+    if (atomic_fetch_or(&e->dirty, how) & LEAT_DIRTY_LISTED) return;
     e->next = atomic_load_explicit(&store->dirty, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&store->dirty, &e->next, e, memory_order_release,
                                                   memory_order_relaxed)) {}
@@ -192,6 +193,6 @@ void leat__jpeg_store_put(leat__jpeg_store *store, const leat__decode_positions 
     leat__jpeg_store_entry *e = leat__jpeg_store_find(store, noted->key, &place);
     if (!e) e = put_new(store, noted);
     else if (!put_more(e, noted)) e = NULL;
-    if (e) mark_dirty(store, e);
+    if (e) mark_dirty(store, e, noted->refused);
     if (atomic_load_explicit(&store->failed, memory_order_relaxed)) leat__jpeg_store_say(store);
 }

@@ -9,7 +9,8 @@
  * use the table at once: looking up takes no lock, a block is copied in and out under a flag of its own, and a worker that
  * finds the flag set decodes without. Nothing is thrown out: when the memory is used up, further files have no positions.
  *
- * One thread, the writer, writes new blocks while the pipeline runs, at most 256 KiB at a time. Workers never wait for it.
+ * One thread, the writer, writes new blocks while the pipeline runs, at most 256 KiB at a time. Workers never wait for it. Several
+ * processes may write at once, such as the ranks of a training: each adds to the file, and learns what the others have added.
  * Closing waits for it for a second at most. What is not written then is dropped, and a writer that is stuck in the operating
  * system is left behind with memory that nothing else uses. */
 #ifndef LEAT_CACHE_JPEG_STORE_H
@@ -44,8 +45,8 @@ void leat__jpeg_store_put(leat__jpeg_store *store, const leat__decode_positions 
 
 /* jpeg_store_write.c. Starts the writer, if there is a home. If it fails, positions stay in memory. */
 int leat__jpeg_store_start(leat__jpeg_store *store, leat_error *err);
-/* Waits for up to ns until everything is written: 0, 1 if the time ran out, LEAT_ERR_STATE if another process writes there,
- * or the failure of the writer. */
+/* Waits for up to ns until everything is written: 0, 1 if the time ran out, LEAT_ERR_STATE if another process does not let go of
+ * the file, or the failure of the writer. */
 int leat__jpeg_store_flush(leat__jpeg_store *store, uint64_t ns, leat_error *err);
 /* Ends the writer within about a second, frees and nulls; NULL is fine. No worker uses the table any more. */
 void leat__jpeg_store_close(leat__jpeg_store **store);

@@ -21,28 +21,27 @@ int leat__jpeg_store_path(leat__jpeg_store *store, bool make, char *out, size_t 
                : leat__fail(err, LEAT_ERR_ARGUMENT, "the path has %zu bytes", strlen(folder));
 }
 
-/* at: its place in the writer's file, 0 if it is in another file. False: no more memory. */
-static bool load_entry(leat__jpeg_store *store, const leat__positions_entry *from, uint64_t at) {
+bool leat__jpeg_store_learn(leat__jpeg_store *store, const leat__positions_entry *from, uint64_t at) {
     _Atomic(leat__jpeg_store_entry *) *place;
+    leat__lock(&store->mutex);
     leat__jpeg_store_entry *e = leat__jpeg_store_find(store, from->key, &place);
-    if (!e && !place) return true;
-    const bool fresh = !e;
-    if (fresh) {
-        e = leat__jpeg_store_add(store, from->cap);
-        if (!e) return false;
-        e->key = from->key;
-    } else if (e->cap != from->cap) {
-        return true;
+    const bool fresh = !e && place;
+    if (fresh && (e = leat__jpeg_store_add(store, from->cap)) != NULL) e->key = from->key;
+    const bool full = fresh && !e;
+    if (e && e->cap == from->cap && leat__jpeg_store_hold(e)) {
+        if (from->size > e->size) {
+            memcpy(leat__jpeg_store_block(e), from->block, from->size);
+            e->size = from->size;
+        }
+        leat__jpeg_store_let_go(e);
     }
-    if (fresh || from->size > e->size) {
-        memcpy(leat__jpeg_store_block(e), from->block, from->size);
-        e->size = from->size;
+    if (e && e->cap == from->cap && at) e->at = at;
+    if (fresh && e) {
+        atomic_store_explicit(place, e, memory_order_release);
+        atomic_fetch_add(&store->n_files, 1);
     }
-    if (at) e->at = at;
-    if (!fresh) return true;
-    atomic_store_explicit(place, e, memory_order_relaxed);
-    store->n_loaded++;
-    return true;
+    leat__unlock(&store->mutex);
+    return !full;
 }
 
 static void load_entries(leat__jpeg_store *store, const leat__file *file, const char *path, bool own,
@@ -55,7 +54,7 @@ static void load_entries(leat__jpeg_store *store, const leat__file *file, const 
         leat__positions_entry entry;
         if (leat__file_read_at(file, chunk->data, n, offset, path, NULL) < 0) return;
         while (leat__positions_next(chunk->data, n, last, &at, &entry)) {
-            if (!load_entry(store, &entry, own ? offset + at : 0)) return;
+            if (!leat__jpeg_store_learn(store, &entry, own ? offset + at : 0)) return;
             at += leat__positions_stride(entry.cap);
         }
         if (last || at == 0) return;
@@ -63,11 +62,19 @@ static void load_entries(leat__jpeg_store *store, const leat__file *file, const 
     }
 }
 
-static void load_file(leat__jpeg_store *store, const char *path, bool own) {
+/* owner: whose file is trusted besides this user's and root's. */
+static void load_file(leat__jpeg_store *store, const char *path, bool own, uint32_t owner) {
     leat__file file;
+    char text[PATH_MAX + 300];
     uint8_t header[LEAT_SEGMENT_HEADER];
     leat__buf chunk = {.kind = LEAT_MEM_INDEX};
     if (leat__file_open(&file, path, NULL) < 0) return;
+    if (!store->open.trust && !leat__file_trusted(&file, owner)) {
+        leat__file_close(&file);
+        snprintf(text, sizeof text, "%s " LEAT_NOT_TRUSTED, path);
+        if (store->options.log) store->options.log(store->options.user, LEAT_LOG_WARNING, text);
+        return;
+    }
     if (file.size >= sizeof header && leat__file_read_at(&file, header, sizeof header, 0, path, NULL) == 0 &&
         leat__positions_check_header(header) && leat__buf_reserve_exactly(&chunk, CHUNK)) {
         if (own) store->file_size = file.size, store->file_inode = file.inode;
@@ -79,9 +86,12 @@ static void load_file(leat__jpeg_store *store, const char *path, bool own) {
 
 void leat__jpeg_store_load(leat__jpeg_store *store) {
     char path[PATH_MAX];
+    leat__stat st;
     if (!store->home || store->open.refresh) return;
+    const uint32_t owner = leat__file_stat(store->home, &st, NULL) == 0 ? st.owner : LEAT_NO_OWNER;
     if (!store->open.beside && leat__side_beside(store->home, ".positions.leatseg", path, sizeof path))
-        load_file(store, path, false);
-    if (leat__jpeg_store_path(store, false, path, sizeof path, NULL) == 0) load_file(store, path, true);
-    atomic_store(&store->n_files, store->n_loaded);
+        load_file(store, path, false, owner);
+    if (leat__jpeg_store_path(store, false, path, sizeof path, NULL) == 0)
+        load_file(store, path, true, store->open.beside ? owner : LEAT_NO_OWNER);
+    store->n_loaded = atomic_load(&store->n_files);
 }

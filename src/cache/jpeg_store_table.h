@@ -15,8 +15,11 @@ typedef struct leat__jpeg_store_entry {
         *next;          /* of those that are to be written                                     */
     uint32_t cap, size; /* of the block behind it: a multiple of 8; bytes in use, under busy   */
     atomic_uint busy;
-    atomic_uint dirty; /* it is among those that are to be written */
+    atomic_uint dirty; /* LEAT_DIRTY_*                                                         */
 } leat__jpeg_store_entry;
+
+/* It is among those that are to be written; also if the file has more of it, which the decoder has refused. */
+enum { LEAT_DIRTY_LISTED = 1, LEAT_DIRTY_ANYWAY = 2 };
 
 typedef struct leat__jpeg_store_writer leat__jpeg_store_writer;
 
@@ -59,6 +62,9 @@ leat__jpeg_store_entry *leat__jpeg_store_add(leat__jpeg_store *store, size_t cap
 /* jpeg_store_load.c: the file that the writer writes; make: its folder too. */
 int leat__jpeg_store_path(leat__jpeg_store *store, bool make, char *out, size_t cap, leat_error *err);
 void leat__jpeg_store_load(leat__jpeg_store *store);
+/* Takes an entry of a file into the table, where it counts if it knows more than the one that is there. at: its place in the
+ * writer's file, 0 if it is in another file. False: no more memory. */
+bool leat__jpeg_store_learn(leat__jpeg_store *store, const leat__positions_entry *from, uint64_t at);
 
 /* jpeg_store_write.c: says once why positions are not kept. */
 void leat__jpeg_store_say(leat__jpeg_store *store);

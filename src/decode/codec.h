@@ -15,22 +15,27 @@ typedef struct leat__decode_job { /* one picture                                
     leat__arena *arena;           /* lives until the picture ends                             */
     bool whole;                   /* the codec gives all rows in one call, with a stride > 0  */
     bool deep;                    /* its rows are u16; set only if options.deep asks for it   */
+    size_t scan;                  /* JPEG: where the first scan begins, behind its header     */
+    bool several;                 /* JPEG: that scan is not all of the picture                */
+    bool ends;                    /* PNG: its chunks lead to IEND                             */
 } leat__decode_job;
 
 /* The life of a picture: header, [begin, rows...], end. A function that fails leaves the codec such that only
  * end may follow; a failed header needs no end. err is never NULL. */
 typedef struct leat__codec_ops {
     const char *name;
+    bool scales;        /* rows come at 1 / job->info.scale                     */
     size_t state_bytes; /* zeroed, one per decoder; 0 = none                    */
     int (*init)(void *state, leat__arena *arena, leat_error *err); /* may be NULL   */
     void (*destroy)(void *state);                                  /* may be NULL   */
     /* Fills in job->info (channels: what "as stored" means) and job->whole. Allocates nothing of a size that
      * the file gives: limits are checked afterwards. */
     int (*header)(void *state, leat__decode_job *job, leat_error *err);
-    /* job->info.channels now holds what the rows shall have. */
+    /* job->info.channels now holds what the rows shall have; width and height are divided by job->info.scale. */
     int (*begin)(void *state, leat__decode_job *job, leat_error *err);
     /* May be NULL. Before the first row: the codec skips what is outside the box, as far as it can. Sets *taken to the part
-     * that rows will hold: no row above box->y, all rows from there on, columns that cover those of the box. */
+     * that rows will hold: no row above box->y, all rows from there on, columns that cover those of the box. A codec that
+     * gives all rows in one call then gives those of *taken, which covers the box. */
     int (*region)(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken,
                   leat_error *err);
     /* May be NULL. Before the first row, with 3 channels of u8: whether rows will be planes, so far apart. */
@@ -49,6 +54,9 @@ extern const leat__codec_ops leat__codec_jpeg, leat__codec_png, leat__codec_webp
 void *leat__decode_alloc(leat__decode_job *job, size_t count, size_t size, leat_error *err);
 /* The message of that, for codecs that allocate through hooks of their own. */
 int leat__decode_alloc_failed(const leat__arena *arena, const char *codec, size_t bytes, leat_error *err);
+
+/* After the header: whether the file has its own end (ends.c). False: it was cut off, so it is damaged. */
+bool leat__decode_has_end(const leat__decode_job *job);
 
 /* The orientation (1 to 8) that a TIFF structure, as EXIF uses it, tells in its first directory; else 1. */
 int leat__exif_orientation(const uint8_t *tiff, size_t n);

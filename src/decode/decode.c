@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry to the room: chooses the codec, checks the limits, and gives rows in the order and orientation asked
  * for. A codec either streams its rows or gives all of them in one call (job.whole); in the second case, and
- * when the picture must be turned, the whole picture is held in the arena.
+ * when the picture must be turned, the picture, or what the codec gives for the part of it, is held in the arena.
  *
  * The first failure of a picture is kept, because the caller may meet it again at end; codecs therefore
  * always have a place for their message. */
@@ -9,6 +9,7 @@
 #include "decode/jpeg/reencode.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 static const leat__codec_ops *const codecs[LEAT_CODEC_COUNT] = {
     [LEAT_CODEC_JPEG] = &leat__codec_jpeg, [LEAT_CODEC_PNG] = &leat__codec_png,
@@ -25,10 +26,10 @@ struct leat__decoder {
     leat__picture_info shown; /* job.info as the caller sees it: turned            */
     int orientation;          /* to apply: 1 unless options.orient                 */
     int next_row;
-    uint8_t *picture; /* in the arena, as stored; NULL until it is needed  */
+    uint8_t *picture; /* in the arena, taken as stored; NULL until it is needed */
     bool boxed;       /* only box is wanted                                */
     leat__box box;
-    leat__box taken; /* what the codec's rows hold: at least the box's columns */
+    leat__box taken; /* what the codec's rows hold, as stored: at least the box's columns */
     int skipped;     /* rows above the box that are still to be read      */
     uint8_t *line;   /* in the arena: one row of what is taken            */
     leat_error failure;
@@ -47,6 +48,10 @@ leat__codec leat__codec_detect(const uint8_t *bytes, size_t n) {
 
 const char *leat__codec_name(leat__codec codec) {
     return codec > LEAT_CODEC_UNKNOWN && codec < LEAT_CODEC_COUNT ? codecs[codec]->name : "unknown";
+}
+
+const char *leat__codec_library(leat__codec codec) {
+    return codec == LEAT_CODEC_JPEG ? "libjpeg-turbo" : codec == LEAT_CODEC_PNG ? "libpng" : NULL;
 }
 
 /* People meet these in folders of images; naming them saves a search. */
@@ -83,7 +88,7 @@ static int fail_unknown(const uint8_t *bytes, size_t n, leat_error *err) {
 /* --------------------------------------------------------------------------------------------- memory */
 
 int leat__decode_alloc_failed(const leat__arena *arena, const char *codec, size_t bytes, leat_error *err) {
-    if (arena->limit && (bytes > arena->limit || arena->used > arena->limit - bytes))
+    if (!leat__arena_allows(arena, bytes))
         return leat__fail(err, LEAT_ERR_LIMIT,
                           "%s: the picture needs %zu bytes and %zu more; the limit is %zu", codec,
                           arena->used, bytes, arena->limit);
@@ -211,6 +216,12 @@ static int close_picture(leat__decoder *d, bool complete, leat_error *err) {
     return rc;
 }
 
+/* Until a region is asked for. */
+static void take_all(leat__decoder *d) {
+    d->box = (leat__box){.width = d->shown.width, .height = d->shown.height};
+    d->taken = (leat__box){.width = d->job.info.width, .height = d->job.info.height};
+}
+
 /* Up to the header and the limits. On success the picture is open. */
 static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const leat__decode_options *options,
                         leat_error *err) {
@@ -225,7 +236,7 @@ static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const 
     d->job =
         (leat__decode_job){.bytes = bytes, .n = n, .options = with_defaults(*options), .arena = &d->arena};
     d->job.info.codec = codec;
-    d->job.info.orientation = 1;
+    d->job.info.orientation = d->job.info.scale = 1;
     d->arena.limit = d->job.options.memory_max;
     d->arena.refused = false;
     const int rc = codecs[codec]->header(d->state[codec], &d->job, err);
@@ -255,6 +266,7 @@ static int open_picture(leat__decoder *d, const uint8_t *bytes, size_t n, const 
     }
     d->next_row = 0;
     d->boxed = false;
+    take_all(d);
     leat__error_clear(&d->failure);
     return 0;
 }
@@ -268,12 +280,33 @@ int leat__decode_info(leat__decoder *d, const uint8_t *bytes, size_t n, const le
     return close_picture(d, false, err);
 }
 
+static void scale_down(leat__picture_info *info, int scale) {
+    info->width = (info->width + scale - 1) / scale;
+    info->height = (info->height + scale - 1) / scale;
+    info->scale = scale;
+}
+
+static int choose_scale(leat__decoder *d, leat_error *err) {
+    const leat__decode_options *options = &d->job.options;
+    if (!options->scale) return 0;
+    const int scale = options->scale(options->scale_user, &d->shown, err);
+    if (scale < 0 || !d->ops->scales) return LEAT_MIN(scale, 0);
+    assert(scale == 1 || scale == 2 || scale == 4 || scale == 8);
+    scale_down(&d->job.info, scale);
+    scale_down(&d->shown, scale);
+    take_all(d);
+    return 0;
+}
+
 int leat__decode_begin(leat__decoder *d, const uint8_t *bytes, size_t n, const leat__decode_options *options,
                        leat__picture_info *info, leat_error *err) {
     leat_error local;
     if (!err) err = &local;
     LEAT_TRY(open_picture(d, bytes, n, options, err));
-    const int rc = d->ops->begin(d->state[d->job.info.codec], &d->job, err);
+    int rc = leat__decode_has_end(&d->job)
+                 ? choose_scale(d, err)
+                 : leat__fail(err, LEAT_ERR_DECODE, "%s: " LEAT_TRUNCATED, d->ops->name);
+    if (rc == 0) rc = d->ops->begin(d->state[d->job.info.codec], &d->job, err);
     if (rc < 0) {
         close_picture(d, false, &d->failure);
         return rc;
@@ -287,6 +320,21 @@ static size_t pixel_bytes(const leat__decoder *d) {
     return (size_t)d->job.info.channels << d->job.deep;
 }
 
+/* Where a pixel of the picture as it is shown lies in the picture as it is stored. */
+static void stored_place(const leat__decoder *d, int x, int y, int *stored_x, int *stored_y) {
+    const int right = d->job.info.width - 1, bottom = d->job.info.height - 1, o = d->orientation;
+    const int across = o >= 5 ? y : x, down = o >= 5 ? x : y;
+    *stored_x = o == 2 || o == 3 || o == 7 || o == 8 ? right - across : across;
+    *stored_y = o == 3 || o == 4 || o == 6 || o == 7 ? bottom - down : down;
+}
+
+static leat__box stored_box(const leat__decoder *d, const leat__box *box) {
+    int x0, y0, x1, y1;
+    stored_place(d, box->x, box->y, &x0, &y0);
+    stored_place(d, box->x + box->width - 1, box->y + box->height - 1, &x1, &y1);
+    return (leat__box){LEAT_MIN(x0, x1), LEAT_MIN(y0, y1), abs(x1 - x0) + 1, abs(y1 - y0) + 1};
+}
+
 int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err) {
     leat_error local;
     if (!err) err = &local;
@@ -296,15 +344,16 @@ int leat__decode_region(leat__decoder *d, const leat__box *box, leat_error *err)
         return leat__fail(err, LEAT_ERR_ARGUMENT,
                           "decode: the part %d x %d at %d, %d does not lie in %d x %d pixels", box->width,
                           box->height, box->x, box->y, d->shown.width, d->shown.height);
-    d->taken = (leat__box){.width = d->shown.width, .height = d->shown.height};
     const bool streams = d->orientation == 1 && !d->job.whole;
-    if (streams && d->ops->region) {
-        const int rc = d->ops->region(d->state[d->job.info.codec], &d->job, box, &d->taken, &d->failure);
+    const leat__box stored = stored_box(d, box);
+    if (d->ops->region) {
+        const int rc = d->ops->region(d->state[d->job.info.codec], &d->job, &stored, &d->taken, &d->failure);
         if (rc < 0) {
             *err = d->failure;
             return rc;
         }
     }
+    if (!d->job.whole) d->taken.height = stored.y + stored.height - d->taken.y;
     d->line = NULL;
     if (streams && (d->taken.y < box->y || d->taken.x < box->x || d->taken.width > box->width)) {
         d->line = leat__decode_alloc(&d->job, (size_t)d->taken.width + LEAT_DECODE_SKEW, pixel_bytes(d),
@@ -345,22 +394,14 @@ int leat__decode_end(leat__decoder *d, leat_error *err) {
 
 /* ------------------------------------------------------------------------------------------------ rows */
 
-/* Where output row y begins in the stored picture, and how far the next pixel of that row is. */
-static const uint8_t *turned_row(const leat__decoder *d, int y, ptrdiff_t *step) {
-    const ptrdiff_t pixel = (ptrdiff_t)pixel_bytes(d), w = d->job.info.width, h = d->job.info.height;
-    ptrdiff_t x0 = 0, y0 = 0, along_x = 0, along_y = 0;
-    switch (d->orientation) {
-    case 1: y0 = y, along_x = 1; break;
-    case 2: y0 = y, x0 = w - 1, along_x = -1; break;
-    case 3: y0 = h - 1 - y, x0 = w - 1, along_x = -1; break;
-    case 4: y0 = h - 1 - y, along_x = 1; break;
-    case 5: x0 = y, along_y = 1; break;
-    case 6: x0 = y, y0 = h - 1, along_y = -1; break;
-    case 7: x0 = w - 1 - y, y0 = h - 1, along_y = -1; break;
-    default: x0 = w - 1 - y, along_y = 1; break;
-    }
-    *step = (along_y * w + along_x) * pixel;
-    return d->picture + (y0 * w + x0) * pixel;
+/* Where row y of the box begins in what is held, and how far the next pixel of that row is. */
+static const uint8_t *held_row(const leat__decoder *d, int y, ptrdiff_t *step) {
+    const ptrdiff_t pixel = (ptrdiff_t)pixel_bytes(d), wide = d->taken.width;
+    int x0, y0, x1, y1;
+    stored_place(d, d->box.x, d->box.y + y, &x0, &y0);
+    stored_place(d, d->box.x + 1, d->box.y + y, &x1, &y1);
+    *step = ((y1 - y0) * wide + (x1 - x0)) * pixel;
+    return d->picture + ((y0 - d->taken.y) * wide + (x0 - d->taken.x)) * pixel;
 }
 
 static void copy_row(uint8_t *dst, const uint8_t *src, ptrdiff_t step, int width, size_t pixel) {
@@ -384,12 +425,16 @@ static void copy_row(uint8_t *dst, const uint8_t *src, ptrdiff_t step, int width
     }
 }
 
+/* Memory is taken for the whole picture at full size, of which the part uses the beginning: what a worker needs then does not depend
+ * on the draw. */
 static int load_picture(leat__decoder *d, leat_error *err) {
     const leat__picture_info *info = &d->job.info;
-    const size_t stride = (size_t)info->width * pixel_bytes(d);
-    uint8_t *picture = leat__decode_alloc(&d->job, stride, (size_t)info->height, err);
+    const size_t stride = (size_t)d->taken.width * pixel_bytes(d), scale = (size_t)LEAT_MAX(info->scale, 1);
+    uint8_t *picture = leat__decode_alloc(&d->job, (size_t)info->width * scale * pixel_bytes(d),
+                                          (size_t)info->height * scale, err);
     if (!picture) return err->code;
-    LEAT_TRY(d->ops->rows(d->state[info->codec], &d->job, picture, (ptrdiff_t)stride, info->height, err));
+    LEAT_TRY(
+        d->ops->rows(d->state[d->job.info.codec], &d->job, picture, (ptrdiff_t)stride, d->taken.height, err));
     d->picture = picture;
     return 0;
 }
@@ -418,8 +463,7 @@ static int read_rows(leat__decoder *d, uint8_t *dst, ptrdiff_t stride, int n_row
     if (!d->picture) LEAT_TRY(load_picture(d, err));
     for (int i = 0; i < n_rows; i++) {
         ptrdiff_t step;
-        const uint8_t *src = turned_row(d, d->next_row + i + (d->boxed ? d->box.y : 0), &step);
-        if (d->boxed) src += d->box.x * step;
+        const uint8_t *src = held_row(d, d->next_row + i, &step);
         copy_row(dst + i * stride, src, step, d->shown.width, pixel_bytes(d));
     }
     return 0;

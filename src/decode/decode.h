@@ -19,7 +19,7 @@
  *                    hold. Colours without a palette, and palettes of other formats, are refused
  *
  * Damage is an error (LEAT_ERR_DECODE), never a warning and a gray area; a file that ends before its own end
- * mark is damaged. What a valid file needs and a codec lacks is LEAT_ERR_UNSUPPORTED. Messages are one line
+ * mark is damaged, and begin refuses it (ends.c). What a valid file needs and a codec lacks is LEAT_ERR_UNSUPPORTED. Messages are one line
  * that begins with the codec's name and holds no file name. */
 #ifndef LEAT_DECODE_DECODE_H
 #define LEAT_DECODE_DECODE_H
@@ -45,6 +45,8 @@ typedef enum leat__codec {
 leat__codec leat__codec_detect(const uint8_t *bytes, size_t n);
 /* "jpeg", "png", ...; "unknown". */
 const char *leat__codec_name(leat__codec codec);
+/* The library that decodes what our own decoder of this codec does not take; NULL: we have none. */
+const char *leat__codec_library(leat__codec codec);
 
 /* Notes on a JPEG that our own decoder decodes: where in its scan some MCUs begin. With them a region of the picture is
  * decoded without reading what lies above and beside it. They are a block of bytes with a hash over the block and the whole
@@ -62,31 +64,39 @@ typedef struct leat__decode_positions {
 /* Two files with the same key are the same file. */
 uint64_t leat__jpeg_store_key(const uint8_t *bytes, size_t n);
 
+typedef struct leat__picture_info leat__picture_info;
+/* Called once, when the size of a picture is known: 1, 2, 4 or 8, or a negative code with its message. A JPEG then comes as
+ * libjpeg-turbo makes it at 1/1, 1/2, 1/4 or 1/8, sizes rounded up. Pictures of other formats stay as they are. */
+typedef int leat__decode_scale_fn(void *user, const leat__picture_info *info, leat_error *err);
+
 typedef struct leat__decode_options {  /* zeroed = defaults                                         */
     int channels;                      /* 0 = as stored (1, 3 or 4), 1, 3, 4                        */
     bool orient;                       /* apply the EXIF orientation; default off                   */
     bool fast;                         /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
     bool deep;                         /* rows of u16, two bytes a channel; default off             */
-    bool reference;                    /* JPEG: by libjpeg-turbo alone, to compare with; default off */
+    bool reference;                    /* JPEG, PNG: by libjpeg-turbo or libpng alone; default off  */
     bool indices;                      /* one channel: a PNG's palette is left alone; default off   */
     uint64_t pixels_max;               /* 0 = LEAT_DECODE_PIXELS_MAX                                */
     int side_max;                      /* 0 = LEAT_DECODE_SIDE_MAX                                  */
     int scans_max;                     /* 0 = LEAT_DECODE_SCANS_MAX; of a progressive JPEG          */
     size_t memory_max;                 /* 0 = LEAT_DECODE_MEMORY_MAX; of the arena, for one picture */
     leat__decode_positions *positions; /* NULL = none; lives as long as the picture                 */
+    leat__decode_scale_fn *scale;      /* NULL = 1; not asked by leat__decode_info                  */
+    void *scale_user;
 } leat__decode_options;
 
-typedef struct leat__picture_info {
+struct leat__picture_info {
     leat__codec codec;
-    int width, height;   /* as the rows come out: turned if options.orient            */
+    int width, height;   /* as the rows come out: turned if options.orient, scaled    */
+    int scale;           /* sizes were divided by it: 1, 2, 4 or 8                    */
     int channels;        /* of the rows                                               */
     int dtype;           /* of the rows: LEAT_DTYPE_U8, or LEAT_DTYPE_U16 if options.deep */
     int stored_channels; /* 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK           */
     int bits;            /* of one stored channel, or of a palette's index            */
     int orientation;     /* what EXIF says, 1 to 8; 1 if nothing; told even if unused */
     bool progressive;    /* progressive JPEG, interlaced PNG or GIF                   */
-    const char *detour;  /* JPEG: why its header keeps it from our own decoder, or NULL; lives on */
-} leat__picture_info;
+    const char *detour;  /* why its header keeps a JPEG or PNG from our own decoder, or NULL; lives on */
+};
 
 typedef struct leat__decoder leat__decoder;
 

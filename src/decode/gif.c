@@ -5,8 +5,8 @@
  * The blocks before the first frame are walked here, so that its place and its transparent colour are
  * known and checked before giflib sees the file. As TensorFlow does, the frame is drawn on a canvas of
  * zeros, transparent pixels leave it as it is, and an index past the end of the palette is an error. A
- * screen of 0 x 0 takes the size of the frame, a file without any palette is a gray ramp. What follows
- * the first frame is not looked at. */
+ * screen of 0 x 0 takes the size of the frame, a file without any palette is a gray ramp. Of what follows
+ * the first frame only the end is looked for (ends.c). */
 #include "decode/codec.h"
 
 #include <gif_lib.h>

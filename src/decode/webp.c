@@ -2,6 +2,11 @@
 /* WebP through libwebp's advanced API, straight into memory of ours. libwebp allocates for itself; what it
  * can take follows from the size of the picture, which is checked before.
  *
+ * Of a part, libwebp reads no row below it. At the edges of what it is asked for, it makes up the colours that it
+ * has not read, so it is asked for two pixels more, from even places: colours have half the size.
+ *
+ * Transparency that the caller does not want is not read: libwebp is given the picture's own chunk alone.
+ *
  * libwebp alone refuses animations, so the container is walked here: the first ANMF chunk holds a
  * rectangle and an ordinary bitstream, which libwebp decodes into its place on a canvas of zeros. */
 #include "decode/codec.h"
@@ -13,6 +18,7 @@ typedef struct webp_state {
     size_t stream_n;
     int left, top, width, height; /* where the frame lies                                               */
     bool framed;                  /* the frame is not the whole canvas                                  */
+    leat__box part;               /* of the frame: what libwebp gives                                   */
     WebPDecoderConfig config;
 } webp_state;
 
@@ -81,14 +87,46 @@ static int header(void *state, leat__decode_job *job, leat_error *err) {
     return 0;
 }
 
+/* The chunk of a lossy picture without its transparency, if the stream has it whole. */
+static void leave_out_alpha(webp_state *s) {
+    const bool is_file = s->stream_n >= 12 && memcmp(s->stream, "RIFF", 4) == 0;
+    for (size_t at = is_file ? 12 : 0; at < s->stream_n && s->stream_n - at >= 8;) {
+        const uint8_t *chunk = s->stream + at;
+        const size_t length = leat__load_u32(chunk + 4);
+        if (length > s->stream_n - at - 8) return;
+        if (memcmp(chunk, "VP8 ", 4) == 0) {
+            s->stream = chunk, s->stream_n = 8 + length;
+            return;
+        }
+        at += 8 + length + (length & 1);
+    }
+}
+
 static int begin(void *state, leat__decode_job *job, leat_error *err) {
-    (void)state, (void)job, (void)err;
+    (void)err;
+    webp_state *s = state;
+    s->part = (leat__box){.width = s->width, .height = s->height};
+    if (job->info.channels != 4 && s->config.input.has_alpha) leave_out_alpha(s);
+    return 0;
+}
+
+static int region(void *state, leat__decode_job *job, const leat__box *box, leat__box *taken,
+                  leat_error *err) {
+    (void)job, (void)err;
+    webp_state *s = state;
+    if (s->framed) return 0; /* a small picture on a canvas: the rest of the canvas costs nothing */
+    const int x = LEAT_MAX(box->x - 2, 0) & ~1, y = LEAT_MAX(box->y - 2, 0) & ~1;
+    s->part = *taken = (leat__box){x, y, LEAT_MIN(box->x + box->width + 2, s->width) - x,
+                                   LEAT_MIN(box->y + box->height + 2, s->height) - y};
+    s->config.options.use_cropping = 1;
+    s->config.options.crop_left = x, s->config.options.crop_top = y;
+    s->config.options.crop_width = s->part.width, s->config.options.crop_height = s->part.height;
     return 0;
 }
 
 static int decode_frame(webp_state *s, uint8_t *dst, size_t stride, int channels, leat_error *err) {
     WebPDecBuffer *out = &s->config.output;
-    const size_t bytes = stride * (size_t)(s->height - 1) + (size_t)s->width * (size_t)channels;
+    const size_t bytes = stride * (size_t)(s->part.height - 1) + (size_t)s->part.width * (size_t)channels;
     out->colorspace = channels == 4 ? MODE_RGBA : MODE_RGB;
     out->is_external_memory = 1;
     out->u.RGBA.rgba = dst;
@@ -109,12 +147,13 @@ static int rows(void *state, leat__decode_job *job, uint8_t *dst, ptrdiff_t stri
     uint8_t *corner = dst + s->top * stride + s->left * channels;
     if (channels != 1) return decode_frame(s, corner, (size_t)stride, channels, err);
 
-    const size_t rgb_stride = 3 * (size_t)s->width;
-    uint8_t *rgb = leat__decode_alloc(job, rgb_stride, (size_t)s->height, err);
+    const size_t rgb_stride = 3 * (size_t)s->part.width;
+    uint8_t *rgb = leat__decode_alloc(job, rgb_stride, (size_t)s->part.height, err);
     if (!rgb) return err->code;
     LEAT_TRY(decode_frame(s, rgb, rgb_stride, 3, err));
-    for (int y = 0; y < s->height; y++)
-        leat__channels_convert(corner + y * stride, 1, rgb + (size_t)y * rgb_stride, 3, (size_t)s->width);
+    for (int y = 0; y < s->part.height; y++)
+        leat__channels_convert(corner + y * stride, 1, rgb + (size_t)y * rgb_stride, 3,
+                               (size_t)s->part.width);
     return 0;
 }
 
@@ -127,5 +166,6 @@ const leat__codec_ops leat__codec_webp = {.name = "webp",
                                           .state_bytes = sizeof(webp_state),
                                           .header = header,
                                           .begin = begin,
+                                          .region = region,
                                           .rows = rows,
                                           .end = end};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What GZIP (RFC 1952) and ZLIB (RFC 1950) put around a deflate stream. Headers are read byte by byte, since a piece of input
+ * may end anywhere; deflate_read.h does the rest. */
 #include "format/inflate.h"
 
 #include "base/mem.h"
+#include "format/checksum.h"
+#include "format/deflate_read.h"
 #include "format/tfrecord.h"
-
-#include <zlib.h>
 
 /* ------------------------------------------------------------------------------------------ detect */
 
@@ -31,25 +33,54 @@ leat__compression leat__compression_detect(const uint8_t *bytes, size_t n) {
 
 /* ----------------------------------------------------------------------------------------- inflate */
 
+typedef enum {
+    AT_BETWEEN, /* streams: padding, the next one, or the end */
+    AT_GZIP,
+    AT_GZIP_FLAGS,
+    AT_GZIP_TIME, /* and other things of no use here */
+    AT_GZIP_EXTRA_SIZE,
+    AT_GZIP_EXTRA,
+    AT_GZIP_NAME,
+    AT_GZIP_COMMENT,
+    AT_GZIP_CRC,
+    AT_ZLIB,
+    AT_ZLIB_DICTIONARY,
+    AT_DATA,
+    AT_SUM,
+    AT_SIZE,
+} place;
+
+enum { HAS_CRC = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, FLAGS_UNKNOWN = 0xe0 };
+enum { CHECK_BYTES = 128 << 10 }; /* bytes are checked while they are in the cache */
+
 struct leat__inflate {
-    z_stream z;
     leat__compression compression;
-    bool inside;       /* in a stream: it has begun and not ended        */
+    place at;
+    unsigned flags;    /* of the gzip header                             */
+    uint8_t field[6];  /* of a header or behind the data ...             */
+    unsigned field_n;  /* ... and how many of its bytes are there        */
+    unsigned extra;    /* bytes of the gzip header to pass over          */
+    uint32_t sum;      /* checksum of the header, then of the data       */
+    uint64_t size;     /* of the data                                    */
     uint64_t position; /* in the compressed bytes, for messages          */
     uint64_t streams;  /* that have begun                                */
     int failed;        /* what the last run returned, if it was an error */
+    size_t window_n;
+    leat__deflate_state data;
+    uint8_t window[2 * LEAT_DEFLATE_WINDOW]; /* the last bytes of the stream that earlier runs made */
 };
 
-static void *z_alloc(void *user, unsigned count, unsigned size) {
-    (void)user;
-    size_t bytes;
-    return leat__mul_size(count, size, &bytes) ? leat__alloc(LEAT_MEM_WINDOW, bytes) : NULL;
-}
+/* What is left of the pieces of one run. */
+typedef struct cursor {
+    const uint8_t *in, *in_end;
+    uint8_t *base; /* where the output of this run begins, or that of the stream within it */
+    uint8_t *out, *out_end;
+} cursor;
 
-static void z_free(void *user, void *block) {
-    (void)user;
-    leat__free(block);
-}
+enum {
+    ON = 2,
+    SHORT = 3
+}; /* what the functions below return, or an error: go on; input or room is missing */
 
 leat__inflate *leat__inflate_new(leat__compression compression, leat_error *err) {
     if (compression != LEAT_COMPRESSION_GZIP && compression != LEAT_COMPRESSION_ZLIB) {
@@ -62,97 +93,222 @@ leat__inflate *leat__inflate_new(leat__compression compression, leat_error *err)
         return NULL;
     }
     z->compression = compression;
-    z->z.zalloc = z_alloc;
-    z->z.zfree = z_free;
-    const int gzip_only = 16; /* zlib's way to say so */
-    if (inflateInit2(&z->z, MAX_WBITS + (compression == LEAT_COMPRESSION_GZIP ? gzip_only : 0)) != Z_OK) {
-        leat__fail(err, LEAT_ERR_MEMORY, "no memory for an inflater");
-        leat__free(z);
-        return NULL;
-    }
     return z;
 }
 
 void leat__inflate_free(leat__inflate **z) {
     if (!z || !*z) return;
-    inflateEnd(&(*z)->z);
     leat__free(*z);
     *z = NULL;
 }
 
 int leat__inflate_reset(leat__inflate *z) {
-    inflateReset(&z->z); /* fails for a broken object only */
-    z->inside = false;
+    z->at = AT_BETWEEN;
     z->position = z->streams = 0;
     z->failed = 0;
     return 0;
 }
 
-static int fail(leat__inflate *z, leat_error *err, int code, const char *what) {
-    z->failed = code;
+static int fail(leat__inflate *z, leat_error *err, const char *what) {
+    z->failed = LEAT_ERR_FORMAT;
     const char *const name = z->compression == LEAT_COMPRESSION_GZIP ? "gzip" : "zlib";
-    return leat__fail(err, code, "%s stream %" PRIu64 ", compressed byte %" PRIu64 ": %s", name, z->streams,
-                      z->position, what);
+    return leat__fail(err, LEAT_ERR_FORMAT, "%s stream %" PRIu64 ", compressed byte %" PRIu64 ": %s", name,
+                      z->streams, z->position, what);
 }
 
-/* One call of zlib, whose counters have 32 bits. */
-static int inflate_some(leat__inflate *z, const uint8_t *in, size_t in_n, size_t *in_used, uint8_t *out,
-                        size_t out_cap, size_t *out_made) {
-    const size_t most = (size_t)1 << 30;
-    const uInt in_now = (uInt)LEAT_MIN(in_n, most), out_now = (uInt)LEAT_MIN(out_cap, most);
-    z->z.next_in = (Bytef *)(uintptr_t)in; /* its type is not const everywhere */
-    z->z.avail_in = in_now;
-    z->z.next_out = out;
-    z->z.avail_out = out_now;
-    const int rc = inflate(&z->z, Z_NO_FLUSH);
-    *in_used = in_now - z->z.avail_in;
-    *out_made = out_now - z->z.avail_out;
-    z->z.next_in = z->z.next_out = NULL;
-    z->position += *in_used;
-    return rc;
-}
+/* ---------------------------------------------------------------------------------- around the data */
 
-/* Between two streams: passes over padding, and begins the next stream if something else is there. */
-static void pass_padding(leat__inflate *z, const uint8_t *in, size_t in_n, size_t *in_used) {
-    size_t at = *in_used;
+/* Passes over padding, and begins the next stream if something else is there. */
+static int between(leat__inflate *z, cursor *c) {
+    const uint8_t *const from = c->in;
     if (z->streams > 0)
-        while (at < in_n && in[at] == 0) at++;
-    z->position += at - *in_used;
-    *in_used = at;
-    if (at == in_n) return;
-    inflateReset(&z->z);
-    z->inside = true;
+        while (c->in < c->in_end && *c->in == 0) c->in++;
+    z->position += (uint64_t)(c->in - from);
+    if (c->in == c->in_end) return SHORT;
+    z->at = z->compression == LEAT_COMPRESSION_GZIP ? AT_GZIP : AT_ZLIB;
+    z->sum = z->field_n = 0;
     z->streams++;
+    return ON;
+}
+
+static void begin_data(leat__inflate *z, cursor *c) {
+    leat__deflate_begin(&z->data);
+    z->sum = z->compression == LEAT_COMPRESSION_GZIP ? 0 : 1;
+    z->size = 0;
+    z->window_n = 0;
+    c->base = c->out;
+    z->at = AT_DATA;
+}
+
+/* Collects a field of n bytes; false if the input ends within it. */
+static bool field(leat__inflate *z, cursor *c, unsigned n) {
+    const uint8_t *const from = c->in;
+    while (z->field_n < n && c->in < c->in_end) z->field[z->field_n++] = *c->in++;
+    z->position += (uint64_t)(c->in - from);
+    if (z->field_n < n) return false;
+    z->field_n = 0;
+    return true;
+}
+
+/* A field of the gzip header, which has a checksum of its own. */
+static bool header_field(leat__inflate *z, cursor *c, unsigned n) {
+    if (!field(z, c, n)) return false;
+    z->sum = leat__crc32(z->sum, z->field, n);
+    return true;
+}
+
+/* The place of the next part of a gzip header that is there. */
+static place gzip_part(const leat__inflate *z, place next) {
+    if (next <= AT_GZIP_EXTRA_SIZE && z->flags & HAS_EXTRA) return AT_GZIP_EXTRA_SIZE;
+    if (next <= AT_GZIP_NAME && z->flags & HAS_NAME) return AT_GZIP_NAME;
+    if (next <= AT_GZIP_COMMENT && z->flags & HAS_COMMENT) return AT_GZIP_COMMENT;
+    if (next <= AT_GZIP_CRC && z->flags & HAS_CRC) return AT_GZIP_CRC;
+    return AT_DATA;
+}
+
+static int to_gzip_part(leat__inflate *z, cursor *c, place next) {
+    z->at = gzip_part(z, next);
+    if (z->at == AT_DATA) begin_data(z, c);
+    return ON;
+}
+
+/* Text up to a zero byte. */
+static int gzip_text(leat__inflate *z, cursor *c) {
+    const size_t n = (size_t)(c->in_end - c->in);
+    const uint8_t *const zero = n ? memchr(c->in, 0, n) : NULL;
+    const size_t used = zero ? (size_t)(zero - c->in) + 1 : n;
+    z->sum = leat__crc32(z->sum, c->in, used);
+    z->position += used;
+    c->in += used;
+    return zero ? to_gzip_part(z, c, z->at + 1) : SHORT;
+}
+
+static int gzip_extra(leat__inflate *z, cursor *c) {
+    const size_t used = LEAT_MIN((size_t)z->extra, (size_t)(c->in_end - c->in));
+    z->sum = leat__crc32(z->sum, c->in, used);
+    z->position += used;
+    c->in += used;
+    z->extra -= (unsigned)used;
+    return z->extra ? SHORT : to_gzip_part(z, c, AT_GZIP_NAME);
+}
+
+static int gzip_header(leat__inflate *z, cursor *c, leat_error *err) {
+    switch (z->at) {
+    case AT_GZIP:
+        if (!header_field(z, c, 2)) return SHORT;
+        if (leat__load_u16(z->field) != 0x8b1f) return fail(z, err, "incorrect header check");
+        z->at = AT_GZIP_FLAGS;
+        return ON;
+    case AT_GZIP_FLAGS:
+        if (!header_field(z, c, 2)) return SHORT;
+        if (z->field[0] != 8) return fail(z, err, "unknown compression method");
+        z->flags = z->field[1];
+        if (z->flags & FLAGS_UNKNOWN) return fail(z, err, "unknown header flags set");
+        z->at = AT_GZIP_TIME;
+        return ON;
+    case AT_GZIP_TIME: return header_field(z, c, 6) ? to_gzip_part(z, c, AT_GZIP_EXTRA_SIZE) : SHORT;
+    case AT_GZIP_EXTRA_SIZE:
+        if (!header_field(z, c, 2)) return SHORT;
+        z->extra = leat__load_u16(z->field);
+        z->at = AT_GZIP_EXTRA;
+        return ON;
+    case AT_GZIP_EXTRA: return gzip_extra(z, c);
+    case AT_GZIP_NAME:
+    case AT_GZIP_COMMENT: return gzip_text(z, c);
+    default:
+        if (!field(z, c, 2)) return SHORT;
+        if (leat__load_u16(z->field) != (z->sum & 0xffff)) return fail(z, err, "header crc mismatch");
+        begin_data(z, c);
+        return ON;
+    }
+}
+
+static int zlib_header(leat__inflate *z, cursor *c, leat_error *err) {
+    if (z->at == AT_ZLIB_DICTIONARY)
+        return field(z, c, 4) ? fail(z, err, "needs a dictionary that is not in the file") : SHORT;
+    if (!field(z, c, 2)) return SHORT;
+    const unsigned method = z->field[0], flags = z->field[1];
+    if ((method << 8 | flags) % 31 != 0) return fail(z, err, "incorrect header check");
+    if ((method & 15) != 8) return fail(z, err, "unknown compression method");
+    if (method >> 4 > 7) return fail(z, err, "invalid window size");
+    if (flags & 0x20) z->at = AT_ZLIB_DICTIONARY;
+    else begin_data(z, c);
+    return ON;
+}
+
+static int behind_data(leat__inflate *z, cursor *c, leat_error *err) {
+    if (!field(z, c, 4)) return SHORT;
+    uint32_t value = leat__load_u32(z->field);
+    if (z->at == AT_SIZE) {
+        if (value != (uint32_t)z->size) return fail(z, err, "incorrect length check");
+        z->at = AT_BETWEEN;
+        return ON;
+    }
+    if (z->compression == LEAT_COMPRESSION_ZLIB) value = __builtin_bswap32(value);
+    if (value != z->sum) return fail(z, err, "incorrect data check");
+    z->at = z->compression == LEAT_COMPRESSION_GZIP ? AT_SIZE : AT_BETWEEN;
+    return ON;
+}
+
+/* -------------------------------------------------------------------------------------------- data */
+
+static int data(leat__inflate *z, cursor *c, leat_error *err) {
+    const size_t room = LEAT_MIN((size_t)(c->out_end - c->out), (size_t)CHECK_BYTES);
+    leat__deflate_io io = {.in = c->in,
+                           .in_end = c->in_end,
+                           .base = c->base,
+                           .out = c->out,
+                           .out_end = c->out + room,
+                           .before = z->window,
+                           .before_n = z->window_n};
+    const char *why = NULL;
+    const int rc = leat__deflate_read(&z->data, &io, &why);
+    const size_t made = (size_t)(io.out - c->out);
+    z->sum = z->compression == LEAT_COMPRESSION_GZIP ? leat__crc32(z->sum, c->out, made)
+                                                     : leat__adler32(z->sum, c->out, made);
+    z->size += made;
+    z->position += (uint64_t)(io.in - c->in);
+    c->in = io.in;
+    c->out = io.out;
+    if (rc < 0) return fail(z, err, why);
+    if (rc == 1) z->at = AT_SUM;
+    return rc == 1 || (made == room && c->out < c->out_end) ? ON : SHORT;
+}
+
+/* Keeps what the next run may refer to: its output may lie elsewhere. */
+static void remember(leat__inflate *z, const cursor *c) {
+    const size_t made = (size_t)(c->out - c->base), n = LEAT_MIN(made, (size_t)LEAT_DEFLATE_WINDOW);
+    if (n == 0) return;
+    if (z->window_n + n > sizeof z->window) {
+        const size_t keep = LEAT_DEFLATE_WINDOW - n;
+        memmove(z->window, z->window + z->window_n - keep, keep);
+        z->window_n = keep;
+    }
+    memcpy(z->window + z->window_n, c->out - n, n);
+    z->window_n += n;
 }
 
 int leat__inflate_run(leat__inflate *z, const uint8_t *in, size_t in_n, size_t *in_used, uint8_t *out,
                       size_t out_cap, size_t *out_made, bool last_input, leat_error *err) {
-    uint8_t nothing = 0; /* zlib wants an address even for no bytes */
+    uint8_t nothing = 0; /* an address even for no bytes */
     if (in_n == 0) in = &nothing;
     if (out_cap == 0) out = &nothing;
     *in_used = *out_made = 0;
-    if (z->failed) return fail(z, err, z->failed, "failed before");
-    for (;;) {
-        if (!z->inside) {
-            pass_padding(z, in, in_n, in_used);
-            if (!z->inside) return last_input ? 1 : 0;
-        }
-        size_t took, made;
-        const int rc = inflate_some(z, in + *in_used, in_n - *in_used, &took, out + *out_made,
-                                    out_cap - *out_made, &made);
-        *in_used += took;
-        *out_made += made;
-        switch (rc) {
-        case Z_STREAM_END: z->inside = false; break;
-        case Z_OK:
-        case Z_BUF_ERROR: /* could do nothing: no input, or no room */
-            if (*out_made == out_cap) return 0;
-            if (*in_used < in_n && took + made > 0) break; /* more than zlib takes at once */
-            if (*in_used < in_n) return fail(z, err, LEAT_ERR_FORMAT, "damaged");
-            return last_input ? fail(z, err, LEAT_ERR_FORMAT, "truncated, it ends here") : 0;
-        case Z_MEM_ERROR: return fail(z, err, LEAT_ERR_MEMORY, "no memory");
-        case Z_NEED_DICT: return fail(z, err, LEAT_ERR_FORMAT, "needs a dictionary that is not in the file");
-        default: return fail(z, err, LEAT_ERR_FORMAT, z->z.msg ? z->z.msg : "damaged");
-        }
-    }
+    if (z->failed) return fail(z, err, "failed before");
+    cursor c = {in, in + in_n, out, out, out + out_cap};
+    int rc;
+    do {
+        if (z->at == AT_BETWEEN) rc = between(z, &c);
+        else if (z->at == AT_DATA) rc = data(z, &c, err);
+        else if (z->at >= AT_SUM) rc = behind_data(z, &c, err);
+        else if (z->at >= AT_ZLIB) rc = zlib_header(z, &c, err);
+        else rc = gzip_header(z, &c, err);
+    } while (rc == ON);
+    *in_used = (size_t)(c.in - in);
+    *out_made = (size_t)(c.out - out);
+    if (rc < 0) return rc;
+    if (z->at == AT_BETWEEN) return last_input ? 1 : 0;
+    if (z->at == AT_DATA) remember(z, &c);
+    if (z->at == AT_DATA && c.out == c.out_end) return 0;
+    return last_input ? fail(z, err, "truncated, it ends here") : 0;
 }

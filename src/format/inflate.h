@@ -26,7 +26,7 @@ int leat__inflate_reset(leat__inflate *z);
  *   0  go on: with more input if all of in was used, else with more room. When out was filled to the last
  *      byte there may be more to come even without input, so call again before you conclude anything.
  *   1  the stream has ended and so has the input. No input at all is a stream without bytes.
- *  <0  LEAT_ERR_FORMAT: damaged, truncated, followed by something else; LEAT_ERR_MEMORY. Stays until reset.
+ *  <0  LEAT_ERR_FORMAT: damaged, truncated, followed by something else. Stays until reset.
  * Streams one after the other are one stream, and zero bytes after a stream are padding. Every call with room
  * in out and with input, or with last_input, makes progress or returns other than 0. */
 int leat__inflate_run(leat__inflate *z, const uint8_t *in, size_t in_n, size_t *in_used, uint8_t *out,

@@ -4,6 +4,7 @@
 #define LEAT_IMAGE_IMAGE_H
 
 #include "base/error.h"
+#include "base/foresee.h"
 
 typedef struct leat__rows {
     int height, width, channels;
@@ -19,6 +20,7 @@ typedef struct leat__rows {
      * 64 past a row's end may be read. */
     const uint8_t *data;
     ptrdiff_t stride;
+    leat__foreseen *next; /* what will be read after this picture; may be NULL */
 } leat__rows;
 
 /* After non-temporal stores, before another thread is told that the memory is ready. */

@@ -30,6 +30,11 @@ static int check_steps(const leat__planner *planner, const leat__use *use, bool 
             return leat__plan_fail(
                 use, err, LEAT_ERR_SYNTAX,
                 "the place in the epoch is another one each time: write enumerate behind cache");
+        if (step->kind == LEAT_STEP_PASS && step->as.pass->scaled)
+            return leat__plan_fail(
+                use, err, LEAT_ERR_SYNTAX,
+                "decode scale=auto makes pixels for one crop and one size only: write cache "
+                "before decode, or decode without scale=auto");
         if (step->kind == LEAT_STEP_DRAW)
             return leat__plan_fail(
                 use, err, LEAT_ERR_SYNTAX,
@@ -180,7 +185,7 @@ static int describe_data(leat__planner *planner, leat__buf *text, leat_error *er
     const leat__use *use = &planner->spec->use[plan->caching.last_use];
     uint64_t version = 0;
     if (plan->source->class->version)
-        LEAT_TRY(plan->source->class->version(plan->source, planner->open.n_threads, &version, err));
+        LEAT_TRY(plan->source->class->version(plan->source, planner->open.n_threads, false, &version, err));
     else
         return leat__plan_fail(
             use, err, LEAT_ERR_UNSUPPORTED,
@@ -217,6 +222,7 @@ int leat__plan_open_cache(leat__planner *planner, leat_error *err) {
                                          .n_samples = plan->source->n_samples,
                                          .bytes_max = caching->path ? caching->max : memory_share(plan),
                                          .about = kept,
+                                         .trust = planner->open.trust,
                                          .log = planner->config->log,
                                          .user = planner->config->user};
     return leat__cache_open(&plan->cache, &options, err);

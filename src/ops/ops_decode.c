@@ -22,7 +22,8 @@ static int plan_decode(leat__planner *planner, const leat__use *use, leat_error 
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "palette=index gives one channel of u8: leave channels and depth out");
     if (options.indices) options.channels = 1;
-    LEAT_TRY(leat__plan_add_decode(planner, use, at, &options, err));
+    const bool scaled = leat__use_arg(use, "scale")->i == 1;
+    LEAT_TRY(leat__plan_add_decode(planner, use, at, &options, scaled, err));
     info->ndim = 3;
     info->ragged = 0;
     info->shape[0] = info->shape[1] = -1;
@@ -149,7 +150,14 @@ const leat__op leat__ops_decode[] = {
               .fallback = "colour",
               .words = "colour|index",
               .named = true,
-              .help = "index: the numbers that a PNG with a palette stores, one channel; for masks"}}},
+              .help = "index: the numbers that a PNG with a palette stores, one channel; for masks"},
+             {.name = "scale",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "1",
+              .words = "1|auto",
+              .named = true,
+              .help = "auto: JPEGs at 1/2, 1/4 or 1/8 where the crop and the resize behind it leave no more; "
+                      "other pixels than exact decoding"}}},
     {.name = "decode_raw",
      .kind = LEAT_OP_SAMPLE,
      .help = "Takes bytes as values of a type, little-endian.",

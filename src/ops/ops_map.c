@@ -133,7 +133,7 @@ static int add_part(leat__planner *planner, const leat__use *use, leat__map_plan
                               .trail = old->trail,
                               .n_moves = old->n_moves};
     map->value[part] = at;
-    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_MAP, LEAT_STAGE_TRANSFORM, at, err);
+    leat__step *step = leat__plan_step_add(planner, use, LEAT_STEP_MAP, LEAT_STAGE_CALL, at, err);
     if (!step) return err ? err->code : LEAT_ERR_LIMIT;
     step->as.map.plan = map;
     step->as.map.part = part;

@@ -6,12 +6,57 @@
 static int read_read_ahead(leat__plan *plan, const leat__use *use, leat_error *err) {
     const leat__arg_value *arg = leat__use_arg(use, "read_ahead");
     int64_t n = 0;
-    if (!arg->given || strcmp(arg->text, "auto") == 0) return 0;
+    if (!arg->given || strcmp(arg->text, "auto") == 0 || strcmp(arg->text, "-1") == 0) return 0;
     if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > 64))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
                                "read_ahead must be auto, off or a number of threads up to 64, not '%s'",
                                arg->text);
     plan->read_ahead = (int)n;
+    return 0;
+}
+
+/* "threads=2 slots=6 read_ahead=0 shards=1", as leat_pipeline_tuning writes it, or some of these. What the program or
+ * another part of the text asks for counts more. */
+static int read_tune(leat__planner *planner, const leat__use *use, leat_error *err) {
+    const leat__arg_value *arg = leat__use_arg(use, "tune");
+    leat__plan *plan = planner->plan;
+    if (!arg->given || strcmp(arg->text, "auto") == 0) return 0;
+    plan->fixed = true;
+    if (strcmp(arg->text, "off") == 0) return 0;
+    int read_ahead = -1, threads = 0;
+    const struct {
+        const char *name;
+        int *to, min, max;
+    } known[] = {{"threads", &threads, 1, 256},
+                 {"slots", &planner->slots, 2, 1000},
+                 {"read_ahead", &read_ahead, 0, 64},
+                 {"shards", &plan->shards, 1, 16}};
+    const char *at = arg->text;
+    while (*at) {
+        const size_t n = strcspn(at, " ,"), name = strcspn(at, "=");
+        char number[16];
+        int64_t value = -1;
+        size_t k = 0;
+        while (k < LEAT_COUNT(known) &&
+               (strlen(known[k].name) != name || memcmp(at, known[k].name, name) != 0))
+            k++;
+        if (name < n && n - name < sizeof number) {
+            memcpy(number, at + name + 1, n - name - 1);
+            number[n - name - 1] = 0;
+            if (!leat__parse_int(number, &value)) value = -1;
+        }
+        if (k == LEAT_COUNT(known) || value < known[k].min || value > known[k].max)
+            return leat__plan_fail(
+                use, err, LEAT_ERR_ARGUMENT,
+                "tune must be auto, off, or such as 'threads=2 slots=6 read_ahead=0 shards=1' "
+                "with 1 to 256 threads, 2 to 1000 slots, 0 to 64 threads that read ahead and 1 "
+                "to 16 shards, not '%s'",
+                arg->text);
+        *known[k].to = (int)value;
+        at += n + strspn(at + n, " ,");
+    }
+    if (threads && planner->config->n_threads == 0) plan->n_threads = planner->open.n_threads = threads;
+    if (read_ahead >= 0 && plan->read_ahead < 0) plan->read_ahead = read_ahead;
     return 0;
 }
 
@@ -24,7 +69,8 @@ static int plan_options(leat__planner *planner, const leat__use *use, leat_error
     plan->positions &= leat__use_arg(use, "positions")->i != 0;
     planner->fast |= leat__use_arg(use, "accuracy")->i != 0;
     if (leat__use_arg(use, "layout")->given || leat__use_arg(use, "unit")->given) planner->leaving = use;
-    return read_read_ahead(plan, use, err);
+    LEAT_TRY(read_read_ahead(plan, use, err));
+    return read_tune(planner, use, err);
 }
 
 const leat__op leat__ops_options[] = {
@@ -83,6 +129,13 @@ const leat__op leat__ops_options[] = {
               .kind = LEAT_ARG_TEXT,
               .fallback = "auto",
               .named = true,
-              .help = "threads that read what comes next; auto: when storage is slow; off: none"}}},
+              .help = "threads that read what comes next; auto: when storage is slow; off: none"},
+             {.name = "tune",
+              .kind = LEAT_ARG_TEXT,
+              .fallback = "auto",
+              .named = true,
+              .help =
+                  "off: nothing changes during the run; 'threads=2 slots=6 read_ahead=0': what a run before "
+                  "has found, see leat_pipeline_tuning"}}},
     {0},
 };

@@ -63,7 +63,8 @@ enum {
     LEAT_OP_BOXES = 1 << 15,      /* its field is boxes of it                                    */
     LEAT_OP_GROUPED = 1 << 16,    /* works on groups of samples: group=0 is the plan's group     */
     LEAT_OP_COMBINES = 1 << 17,   /* its argument `texts` has pipelines, as texts or as @NAME    */
-    LEAT_OP_EPOCHAL = 1 << 18     /* draws nothing, but gives something else in every epoch      */
+    LEAT_OP_EPOCHAL = 1 << 18,    /* draws nothing, but gives something else in every epoch      */
+    LEAT_OP_RESIZES = 1 << 19     /* resizes whole pictures to a size that the text gives        */
 };
 
 /* leat__op.on_device: the numbers that are drawn for a device are those of flips, warps or affine points. */

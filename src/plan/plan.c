@@ -227,12 +227,11 @@ static void share_budget(leat__planner *planner) {
 
 int leat__plan_slots_asked(const leat__planner *planner) {
     const int prefetch = planner->plan->prefetch;
-    return planner->config->n_slots ? planner->config->n_slots : prefetch ? prefetch + 2 : 0;
+    return planner->config->n_slots ? planner->config->n_slots : prefetch ? prefetch + 2 : planner->slots;
 }
 
 static int fit_memory(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
-    const leat_config *config = planner->config;
     const size_t slot = LEAT_MAX(plan->slot_bytes, (size_t)1);
     const size_t fit = plan->budget.slots / slot;
     const int asked = leat__plan_slots_asked(planner);
@@ -243,7 +242,7 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
     } else {
         /* Small batches: more of them, so that handing over stays cheap beside the work. */
         plan->n_slots_begin = (int)LEAT_CLAMP(((size_t)64 << 20) / slot, (size_t)3, (size_t)16);
-        plan->n_slots = config->tune < 0 ? plan->n_slots_begin : plan->n_slots_begin + 5;
+        plan->n_slots = plan->fixed ? plan->n_slots_begin : plan->n_slots_begin + 5;
         if ((size_t)plan->n_slots > fit) plan->n_slots = (int)fit;
         if (plan->n_slots_begin > plan->n_slots) plan->n_slots_begin = plan->n_slots;
     }
@@ -311,10 +310,12 @@ static int read_options(leat__planner *planner, leat_error *err) {
     plan->on_error = planner->config->on_error;
     plan->fuse = plan->positions = true;
     plan->read_ahead = -1;
+    plan->fixed = planner->config->tune < 0;
     for (int i = 0; i < planner->spec->n_uses; i++) {
         const leat__use *use = &planner->spec->use[i];
         if (use->op->flags & LEAT_OP_SETTINGS) LEAT_TRY(use->op->plan(planner, use, err));
     }
+    if (plan->fixed && plan->read_ahead < 0) plan->read_ahead = 0;
     if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "on_error must be raise, skip or replace");
     if (plan->max_bad < 0)
@@ -415,10 +416,12 @@ static int run_operations(leat__planner *planner, leat_error *err) {
 static int open_jpeg_store(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     if (!wants_positions(plan)) return 0;
+    leat__open_options open = planner->open;
+    open.refresh = false; /* positions fit the bytes that they were made from, whatever became of an index */
     const leat__jpeg_store_options options = {.bytes_max = plan->budget.positions,
                                               .n_files = plan->source->n_samples,
                                               .home = plan->source->home,
-                                              .open = &planner->open,
+                                              .open = &open,
                                               .cache_bytes_max = planner->cache_bytes_max,
                                               .log = planner->config->log,
                                               .user = planner->config->user};
@@ -429,6 +432,7 @@ static int build(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     LEAT_TRY(read_options(planner, err));
     LEAT_TRY(run_operations(planner, err));
+    LEAT_TRY(leat__plan_check_scaled(planner, err));
     LEAT_TRY(leat__coords_settle(planner, &planner->spec->use[planner->spec->n_uses - 1], -1, err));
     LEAT_TRY(leat__device_settle(planner, err));
     LEAT_TRY(leat__pictures_leave(planner, err));
@@ -471,7 +475,9 @@ static int open_cache_dir(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
-int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
+/* refresh: indexes are made anew. */
+static int build_plan(leat__plan *plan, const leat_spec *spec, const leat_config *config, bool refresh,
+                      leat_error *err) {
     *plan = (leat__plan){.batch = 1, .world = 1, .local = 1, .repeats = 1, .memory.kind = LEAT_MEM_PLAN};
     leat__planner planner = {
         .plan = plan,
@@ -481,16 +487,27 @@ int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config 
                  .now_ns = leat__wall_ns(),
                  .cache_dir = config->cache_dir,
                  .no_side_files = config->no_side_files != 0,
+                 .refresh = refresh,
+                 .trust = config->trust_cache != 0,
                  .progress = config->progress,
                  .user = config->user},
     };
     int rc = open_cache_dir(&planner, err);
     if (rc == 0) rc = build(&planner, err);
+    if (rc == LEAT_ERR_STATE && !planner.open.refresh && !planner.open.no_side_files) {
+        /* An index that was kept did not fit its file, which samples that are read while planning have shown. */
+        leat__plan_free(plan);
+        return build_plan(plan, spec, config, true, err);
+    }
     if (rc < 0) leat__plan_free(plan);
     /* Indexes were added: other data sets may have to go. A directory that cannot be pruned is no reason to fail. */
     else if (plan->sets && leat__sets_added(plan->sets))
         leat__sets_prune(config->cache_dir, planner.cache_bytes_max, NULL, NULL);
     return rc;
+}
+
+int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err) {
+    return build_plan(plan, spec, config, false, err);
 }
 
 void leat__plan_free(leat__plan *plan) {

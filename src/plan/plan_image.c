@@ -36,17 +36,29 @@ static leat__pass_plan *begin_pass(leat__planner *planner, const leat__use *use,
     return pass;
 }
 
+/* With decode scale=auto, what is decoded depends on the crop and the resize behind it: they are one pass in any case. */
+static bool wants_resize(const leat__pass_plan *pass) {
+    return pass->scaled && pass->resample == LEAT_RESAMPLE_NONE;
+}
+
 /* The open pass if it can take the part and may, otherwise a new one. The operation is noted in its text. */
 static leat__pass_plan *join_pass(leat__planner *planner, const leat__use *use, int at, bool joinable,
                                   leat_error *err) {
     leat__pass_plan *pass = open_pass(planner, at);
-    if (!pass || !joinable || !planner->plan->fuse) pass = begin_pass(planner, use, at, err);
+    const bool may = planner->plan->fuse || (pass && wants_resize(pass));
+    if (!pass || !joinable || !may) pass = begin_pass(planner, use, at, err);
     if (!pass) return NULL;
     const size_t n = strlen(pass->text);
     if (n == 0 || planner->field[at].noted != use->number) /* it may add several parts */
         snprintf(pass->text + n, sizeof pass->text - n, "%s%s", n ? ", " : "", use->op->name);
     planner->field[at].noted = use->number;
     return pass;
+}
+
+/* What a fused pass would ask of its decoder: with fuse=off, pass does what could have joined the pass `before`. */
+static leat__needed_plan *needed_of(const leat__pass_plan *before, const leat__pass_plan *pass,
+                                    bool joinable) {
+    return joinable && before != pass ? before->needed : NULL;
 }
 
 static int failed(const leat_error *err) {
@@ -326,12 +338,15 @@ int leat__plan_add_flip(leat__planner *planner, const leat__use *use, int at, co
 static int add_crop(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
     const leat__crop_plan *crop = part;
     leat__plan_field *field = &planner->field[at];
-    leat__pass_plan *pass = open_pass(planner, at);
-    const bool joinable = pass && is_bare(pass) && !pass->crop.draw && !pass->pad.draw;
-    pass = join_pass(planner, use, at, joinable, err);
+    const leat__pass_plan *before = open_pass(planner, at);
+    const bool joinable = before && is_bare(before) && !before->crop.draw && !before->pad.draw;
+    leat__pass_plan *pass = join_pass(planner, use, at, joinable, err);
     if (!pass) return failed(err);
     pass->crop = *crop;
     pass->crop.op = named(planner, &crop->op, use, at);
+    leat__needed_plan *needed = needed_of(before, pass, joinable);
+    if (needed) needed->crop = pass->crop;
+    if (needed) pass->needed = needed;
     field->by_bucket = false;
     field->info.shape[0] = crop->height ? crop->height : -1;
     field->info.shape[1] = crop->width ? crop->width : -1;
@@ -346,13 +361,15 @@ int leat__plan_add_crop(leat__planner *planner, const leat__use *use, int at, co
 static int add_pad(leat__planner *planner, const leat__use *use, int at, const void *part, leat_error *err) {
     const leat__pad_plan *pad = part;
     leat__plan_field *field = &planner->field[at];
-    leat__pass_plan *pass = open_pass(planner, at);
-    const bool streams = pad->mode == LEAT_PAD_CONSTANT || (pass && !pass->decode);
-    const bool joinable = pass && is_bare(pass) && !pass->pad.draw && streams;
-    pass = join_pass(planner, use, at, joinable, err);
+    const leat__pass_plan *before = open_pass(planner, at);
+    const bool streams = pad->mode == LEAT_PAD_CONSTANT || (before && !before->decode && !before->needed);
+    const bool joinable = before && is_bare(before) && !before->pad.draw && streams;
+    leat__pass_plan *pass = join_pass(planner, use, at, joinable, err);
     if (!pass) return failed(err);
     pass->pad = *pad;
     pass->pad.op = named(planner, &pad->op, use, at);
+    leat__needed_plan *needed = needed_of(before, pass, joinable);
+    if (needed) needed->pad = pass->pad;
     field->by_bucket = false;
     field->info.shape[0] = pad->height ? pad->height : -1;
     field->info.shape[1] = pad->width ? pad->width : -1;
@@ -510,11 +527,30 @@ int leat__plan_store_as(leat__planner *planner, const leat__use *use, int at, in
 }
 
 int leat__plan_add_decode(leat__planner *planner, const leat__use *use, int at,
-                          const leat__decode_options *options, leat_error *err) {
+                          const leat__decode_options *options, bool scaled, leat_error *err) {
     planner->field[at].info.dtype = options->deep ? LEAT_DTYPE_U16 : LEAT_DTYPE_U8;
     leat__pass_plan *pass = join_pass(planner, use, at, false, err);
     if (!pass) return failed(err);
     pass->decode = true;
     pass->decode_options = *options;
+    pass->scaled = scaled;
+    if (planner->plan->fuse || scaled) return 0;
+    static const leat__needed_plan all;
+    pass->needed = leat__plan_keep(planner, &all, sizeof all, err);
+    return pass->needed ? 0 : failed(err);
+}
+
+int leat__plan_check_scaled(const leat__planner *planner, leat_error *err) {
+    const leat__plan *plan = planner->plan;
+    for (int i = 0; i < plan->n_steps; i++) {
+        const leat__step *step = &plan->step[i];
+        const leat__pass_plan *pass = step->kind == LEAT_STEP_PASS ? step->as.pass : NULL;
+        if (!pass || !(wants_resize(pass) || (pass->scaled && pass->pad.draw))) continue;
+        const leat__use *use = planner->spec->use, *last = use + planner->spec->n_uses - 1;
+        while (use < last && use->column != step->column) use++;
+        return leat__plan_fail(use, err, LEAT_ERR_SYNTAX,
+                               "scale=auto wants a resize, or a crop and a resize, directly behind it: write "
+                               "resize or random_resized_crop there, or leave scale=auto out");
+    }
     return 0;
 }

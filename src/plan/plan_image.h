@@ -79,7 +79,9 @@ int leat__plan_add_hole(leat__planner *planner, const leat__use *use, int at, co
 /* The method of the same flavour that makes no new values. */
 leat__resample leat__plan_nearest(leat__resample resample, int dtype);
 int leat__plan_add_decode(leat__planner *planner, const leat__use *use, int at,
-                          const leat__decode_options *options, leat_error *err);
+                          const leat__decode_options *options, bool scaled, leat_error *err);
+/* When the text is planned: every decode scale=auto has its resize. */
+int leat__plan_check_scaled(const leat__planner *planner, leat_error *err);
 /* The next operation begins a pass: its values are stored as dtype (u8, u16, f32, f16, bf16). */
 int leat__plan_store_as(leat__planner *planner, const leat__use *use, int at, int dtype, leat_error *err);
 /* The last pass of the field stores planes. */

@@ -243,7 +243,7 @@ int leat__unsized_fit(leat__planner *planner, leat_error *err) {
     plan->n_slots = (int)slots - 1;
     plan->n_slots_begin = LEAT_MIN(plan->n_slots, asked ? asked : 16);
     plan->n_slots_begin = LEAT_MAX(plan->n_slots_begin, 2);
-    if (!asked && planner->config->tune < 0) plan->n_slots = plan->n_slots_begin;
+    if (!asked && plan->fixed) plan->n_slots = plan->n_slots_begin;
     /* What the probed sample needs. Of the rest a quarter in equal parts, since the probed sample may have no boxes, and the
      * other three as the probed sample has it. */
     const size_t rest = room - usual - (size_t)n * 4096;

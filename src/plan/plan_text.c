@@ -177,6 +177,9 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
               pass->decode_options.deep ? " of 16 bits" : "",
               pass->decode_options.orient ? ", turned by EXIF" : "",
               pass->decode_options.fast ? ", fast IDCT" : "");
+    if (pass->scaled)
+        print(p, "            JPEGs at 1/2, 1/4 or 1/8 where the part still has the pixels of the output: "
+                 "scale=auto, not the pixels of exact decoding\n");
     if (pass->crop.draw)
         print(p, "            %s\n",
               pass->decode ? "only the part that is needed, drawn before decoding"
@@ -206,19 +209,20 @@ static void print_pass(printer *p, const leat__plan *plan, const leat__step *ste
 enum { LOOK_AT = 16 };
 
 typedef struct looked {
-    int n, n_jpeg, n_own; /* pictures, JPEGs among them, those for our own decoder */
-    const char *detour;   /* why the first other one is not                        */
+    int n; /* pictures                                          */
+    struct {
+        int n, n_own;       /* of a codec, and those for our own decoder of it   */
+        const char *detour; /* why the first other one is not                    */
+    } of[LEAT_CODEC_COUNT];
 } looked;
 
-/* The headers of some samples, spread evenly, as the step that decodes would get them. */
-static looked look_at_some(const leat__plan *plan, int pass) {
-    looked found = {0};
+void leat__plan_look(const leat__plan *plan, int pass, leat__look_fn *see, void *user) {
     const leat__source *source = plan->source;
     bool only[LEAT_STEPS_MAX] = {false};
     leat_error ignored;
-    if (plan->stream || !source->home) return found; /* only of files: the program is not called for this */
+    if (plan->stream || !source->home) return; /* only of files: the program is not called for this */
     leat__tools *tools = leat__tools_new(plan, &ignored);
-    if (!tools) return found;
+    if (!tools) return;
     for (int i = 0; i < pass; i++) only[i] = plan->step[i].kind == LEAT_STEP_PARSE;
     const uint64_t n = LEAT_MIN(source->n_samples, (uint64_t)LOOK_AT);
     tools->only = only;
@@ -229,14 +233,25 @@ static looked look_at_some(const leat__plan *plan, int pass) {
         if (leat__run_sample(tools, &at, &ignored) < 0 || value->dtype != LEAT_DTYPE_BYTES ||
             leat__decode_info(tools->decoder, value->data, value->bytes, NULL, &info, NULL) < 0)
             continue;
-        found.n++;
-        if (info.codec != LEAT_CODEC_JPEG) continue;
-        found.n_jpeg++;
-        found.n_own += !info.detour;
-        if (!found.detour) found.detour = info.detour;
+        see(user, &info);
     }
     leat__tools_delete(&tools);
-    return found;
+}
+
+static void see_decoder(void *user, const leat__picture_info *info) {
+    looked *found = user;
+    found->n++;
+    found->of[info->codec].n++;
+    found->of[info->codec].n_own += !info->detour;
+    if (!found->of[info->codec].detour) found->of[info->codec].detour = info->detour;
+}
+
+static void print_found(printer *p, const looked *found, leat__codec codec, const char *name) {
+    const char *detour = found->of[codec].detour;
+    if (found->of[codec].n == 0) return;
+    print(p, "            of %d %s looked at, %d are ordinary%s%s%s\n", found->of[codec].n, name,
+          found->of[codec].n_own, detour ? "; others are not: " : "", detour ? detour : "",
+          detour ? " (see leat info)" : "");
 }
 
 /* Which decoder takes the files, from a few of them. `leat info` looks at all files and gives all reasons. */
@@ -247,21 +262,27 @@ static void print_decoder(printer *p, const leat__plan *plan) {
         step++;
     if (step == plan->n_steps) return;
     const leat__pass_plan *pass = plan->step[step].as.pass;
-    const looked found = look_at_some(plan, step);
-    if (found.n > 0 && found.n_jpeg == 0) {
-        print(p, "decoder   of PNG, WebP, GIF or BMP: none of %d pictures looked at is a JPEG\n", found.n);
+    print(p,
+          "pictures  of up to %.0f million pixels, and %.0f MB while one is decoded; a larger one is a bad "
+          "sample\n",
+          (double)LEAT_DECODE_PIXELS_MAX / 1e6, (double)LEAT_DECODE_MEMORY_MAX / 1e6);
+    looked found = {0};
+    leat__plan_look(plan, step, see_decoder, &found);
+    const int n_jpeg = found.of[LEAT_CODEC_JPEG].n, n_png = found.of[LEAT_CODEC_PNG].n;
+    if (found.n > 0 && n_jpeg + n_png == 0) {
+        print(p, "decoder   of WebP, GIF or BMP: none of %d pictures looked at is a JPEG or a PNG\n",
+              found.n);
         return;
     }
-    if (pass->decode_options.fast) {
-        print(p, "decoder   JPEG: libjpeg-turbo with its fast IDCT, as accuracy=fast asks\n");
-        return;
+    if (n_png > 0) {
+        print(p, "decoder   PNG: leat's own for ordinary files, libpng for the others, with equal bytes\n");
+        print_found(p, &found, LEAT_CODEC_PNG, "PNGs");
+        if (n_jpeg == 0) return;
     }
     print(p,
-          "decoder   JPEG: leat's own for ordinary files, libjpeg-turbo for the others, with equal bytes\n");
-    if (found.n_jpeg > 0)
-        print(p, "            of %d JPEGs looked at, %d are ordinary%s%s%s\n", found.n_jpeg, found.n_own,
-              found.detour ? "; others are not: " : "", found.detour ? found.detour : "",
-              found.detour ? " (see leat info)" : "");
+          "decoder   JPEG: leat's own for ordinary files, libjpeg-turbo for the others, with equal bytes%s\n",
+          pass->decode_options.fast ? "; fast IDCT" : "");
+    print_found(p, &found, LEAT_CODEC_JPEG, "JPEGs");
     if (!plan->jpeg_store) {
         print(p, "            no positions: %s\n",
               plan->positions ? "pictures are decoded whole" : "they are switched off");

@@ -41,6 +41,7 @@ struct leat__planner {
     bool live[LEAT_VALUES_MAX]; /* parse consumes its record                             */
     bool batched;
     bool fast; /* options accuracy=fast                                 */
+    int slots; /* options tune=                                         */
     const leat__use
         *leaving; /* options layout= or unit=: how pictures leave; NULL = as the text makes them */
     const leat__use *padding; /* padded_batch, NULL = none                             */
@@ -62,6 +63,9 @@ int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config 
 void leat__plan_free(leat__plan *plan);
 /* Lines of text for `leat plan`; snprintf's return value. */
 size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap);
+/* Shows the headers of some pictures, spread evenly over the files, as the step that decodes would get them. */
+typedef void leat__look_fn(void *user, const leat__picture_info *info);
+void leat__plan_look(const leat__plan *plan, int pass, leat__look_fn *see, void *user);
 
 /* Plans an operation, for each of its fields if it names several. */
 int leat__plan_use(leat__planner *planner, const leat__use *use, leat_error *err);

@@ -12,7 +12,7 @@
 #include "sample/evaluated.h"
 #include "source/side.h"
 
-enum { ITEM = 256, FACTS = 8, VERSION = 1, THREADS_MAX = 64 };
+enum { ITEM = 256, FACTS = 8, VERSION = 2, THREADS_MAX = 64 };
 
 /* ------------------------------------------------------------------------------------------ questions */
 
@@ -120,11 +120,13 @@ static int ask_program(leat__tools *tools, const leat__question *question, const
     leat_tensor tensors[LEAT_VALUES_MAX];
     leat__inputs_fill(&question->inputs, tools->value, tensors);
     leat__error_clear(err);
+    leat__run_stage(tools, LEAT_STAGE_CALL);
     leat__called_enter(tools->plan, question->called);
     const leat_sample_info info = {
         .position = at->sample, .sample = at->sample, .seed = tools->plan->seed, .operation = question->op};
     const int rc = question->called->filter(question->called->user, &info, tensors, question->inputs.n, err);
     leat__called_leave(tools->plan, question->called);
+    leat__run_stage(tools, LEAT_STAGE_NONE);
     *answer = rc > 0;
     if (rc >= 0) return 0;
     char where[300], said[500];
@@ -244,10 +246,10 @@ static int ask_one(const asking *a, int worker, uint64_t i, leat_error *err) {
     leat_error why;
     const int rc = leat__question_answer(&a->tools[worker], a->question, &at, &a->answer[i], &why);
     if (rc >= 0) return 0;
-    if (a->planner->plan->on_error == LEAT_ON_ERROR_RAISE || rc == LEAT_ERR_MEMORY)
-        return leat__plan_fail(a->use, err, rc,
-                               "it must look at every sample: %.600s; with on_error=skip it goes on",
-                               why.message);
+    const bool fault = leat__error_is_fault(&why);
+    if (a->planner->plan->on_error == LEAT_ON_ERROR_RAISE || fault)
+        return leat__plan_fail(a->use, err, rc, "it must look at every sample: %.600s%s", why.message,
+                               fault ? "" : "; with on_error=skip it goes on");
     a->answer[i] = answer_of_bad(a->question, at.sample);
     a->n_bad[worker]++;
     return 0;
@@ -289,7 +291,7 @@ static bool take_facts(const leat__planner *planner, const leat__use *use, const
     const leat__plan *plan = planner->plan;
     uint64_t version;
     if (!plan->source->class->version ||
-        plan->source->class->version(plan->source, planner->open.n_threads, &version, NULL) < 0)
+        plan->source->class->version(plan->source, planner->open.n_threads, true, &version, NULL) < 0)
         return false;
     leat__buf text = {.kind = LEAT_MEM_PLAN};
     bool fits = true;
@@ -323,30 +325,30 @@ static const char *home_of(const leat__source *source) {
     return with ? with->home : source->title;
 }
 
-static bool load_answers(const leat__planner *planner, const leat__question *question,
-                         const uint64_t facts[FACTS], uint64_t *answer, uint64_t *n_bad) {
-    leat__buf side = {.kind = LEAT_MEM_INDEX};
-    const uint8_t *data;
-    size_t bytes;
+static bool load_answers(leat__planner *planner, const leat__question *question, const uint64_t facts[FACTS],
+                         uint64_t *answer, uint64_t *n_bad) {
+    leat__buf buf = {.kind = LEAT_MEM_INDEX};
+    leat__side side;
     uint64_t kept[FACTS];
     char name[128];
     const size_t item = yes_or_no(question) ? 1 : 8;
     const uint64_t n = facts[5];
     side_name(name, sizeof name, facts);
-    bool good = leat__side_load(home_of(planner->plan->source), name, LEAT_SIDEFILE_ANSWERS, &planner->open,
-                                &side, &data, &bytes) &&
-                bytes >= sizeof kept && (bytes - sizeof kept) / item == n &&
-                (bytes - sizeof kept) % item == 0;
-    if (good) memcpy(kept, data, sizeof kept);
+    bool good = leat__side_load(&side, LEAT_SIDE_CACHED, home_of(planner->plan->source), name,
+                                LEAT_SIDEFILE_ANSWERS, &planner->open, &buf) &&
+                side.n >= sizeof kept && (side.n - sizeof kept) / item == n &&
+                (side.n - sizeof kept) % item == 0;
+    if (good) memcpy(kept, side.data, sizeof kept);
     good = good && memcmp(kept, facts, 6 * sizeof facts[0]) == 0 &&
            (kept[6] == 0 || planner->plan->on_error != LEAT_ON_ERROR_RAISE);
     for (uint64_t i = 0; i < n && good; i++) {
-        if (item == 8) memcpy(&answer[i], data + sizeof kept + i * 8, 8);
-        else answer[i] = data[sizeof kept + i];
+        if (item == 8) memcpy(&answer[i], side.data + sizeof kept + i * 8, 8);
+        else answer[i] = side.data[sizeof kept + i];
         if (item == 1) good = answer[i] <= LEAT_ANSWER_BAD;
     }
     if (good) *n_bad = kept[6];
-    leat__buf_free(&side);
+    leat__buf_free(&buf);
+    if (side.refused) leat__choice_warn(planner, "%.300s " LEAT_NOT_TRUSTED, side.file);
     return good;
 }
 

@@ -164,8 +164,35 @@ bool leat__parse_int(const char *text, int64_t *out) {
     return false;
 }
 
-/* Digits, an optional fraction and exponent. Exact for up to 15 digits and powers of ten up to 22, where one
- * multiplication or division of doubles rounds once; longer ones are right to the last place or so. */
+/* A number as the sum of two doubles, the second one being what the first has lost by rounding. */
+typedef struct exact {
+    double high, low;
+} exact;
+
+/* The product of two doubles: each is cut into halves, whose products are exact. */
+static exact product(double a, double b) {
+    const double cut = 0x1p27 + 1, a_big = a * cut, b_big = b * cut;
+    const double a1 = a_big - (a_big - a), a2 = a - a1, b1 = b_big - (b_big - b), b2 = b - b1, high = a * b;
+    return (exact){high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
+}
+
+static exact sum(double high, double low) {
+    return (exact){high + low, low - (high + low - high)};
+}
+
+static exact multiplied(exact x, double power) {
+    const exact p = product(x.high, power);
+    return sum(p.high, p.low + x.low * power);
+}
+
+static exact divided(exact x, double power) {
+    const double q = x.high / power;
+    const exact p = product(q, power);
+    return sum(q, (((x.high - p.high) - p.low) + x.low) / power);
+}
+
+/* Digits, an optional fraction and exponent; 18 digits count. A double that was printed with 17 digits is read as that
+ * double, unless it is below 1e-290: two doubles have the bits that tell a number from its neighbours. */
 static bool parse_decimal(const char **text, double *out) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -191,15 +218,20 @@ static bool parse_decimal(const char **text, double *out) {
             if (e < 1000) e = e * 10 + (*c - '0');
         exponent += minus ? -e : e;
     }
-    double value = (double)digits;
-    for (; exponent > 0 && value != 0; exponent -= LEAT_MIN(exponent, 22)) {
-        value *= powers[LEAT_MIN(exponent, 22)];
-        if (value > 1.7e308) return false;
+    const double rounded = (double)digits;
+    exact value = {rounded, (double)(int64_t)(digits - (uint64_t)rounded)};
+    /* The odd step comes first, so that no factor of a product is near the largest double. */
+    for (int step; exponent > 0 && value.high != 0; exponent -= step) {
+        step = exponent % 22 ? exponent % 22 : 22;
+        value = multiplied(value, powers[step]);
+        if (!(value.high <= 1.7e308)) return false;
     }
-    for (; exponent < 0 && value != 0; exponent += LEAT_MIN(-exponent, 22))
-        value /= powers[LEAT_MIN(-exponent, 22)];
+    for (int step; exponent < 0 && value.high != 0; exponent += step) {
+        step = -exponent % 22 ? -exponent % 22 : 22;
+        value = divided(value, powers[step]);
+    }
     *text = c;
-    *out = value;
+    *out = value.high;
     return true;
 }
 

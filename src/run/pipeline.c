@@ -12,6 +12,8 @@
 
 static const uint64_t held_patience_ns = UINT64_C(5000000000);
 static const uint64_t waiting_ns = UINT64_C(50000000);
+static const uint64_t tune_every_ns =
+    UINT64_C(20000000); /* adding up the counters of all workers takes time too */
 
 static void say(const leat_pipeline *pipeline, int level, const char *message) {
     if (pipeline->config.log && *message) pipeline->config.log(pipeline->config.user, level, message);
@@ -40,6 +42,7 @@ static void free_pipeline(leat_pipeline *pipeline) {
     leat__stream_close(&pipeline->stream);
     leat__free(pipeline->handed_mark);
     leat__read_ahead_free(&pipeline->read_ahead);
+    leat__trace_free(&pipeline->trace);
     leat__plan_free(&pipeline->plan);
     leat__free(pipeline->worker);
     leat__free(pipeline->bad);
@@ -50,18 +53,26 @@ static void free_pipeline(leat_pipeline *pipeline) {
 
 /* A reader thread has what a batch waits for. */
 static void wake_workers(void *user) {
-    leat__ring *ring = user;
+    leat__ring *ring = ((leat_pipeline *)user)->ring;
     leat__lock(&ring->mutex);
     pthread_cond_broadcast(&ring->work);
     leat__unlock(&ring->mutex);
 }
 
+static void on_reading(void *user, int reader, bool begins) {
+    leat__trace *trace = ((leat_pipeline *)user)->trace;
+    if (begins) leat__trace_reading(trace, reader);
+    else leat__trace_read(trace, reader, LEAT_NO_SAMPLE);
+}
+
 static int open_stream(leat_pipeline *pipeline, leat_error *err) {
     const leat__stream_options options = {.n_epochs = pipeline->n_epochs,
-                                          .n_readers = pipeline->n_workers,
+                                          .n_readers = pipeline->plan.shards ? pipeline->plan.shards
+                                                                             : pipeline->n_workers,
                                           .synchronous = pipeline->config.synchronous != 0,
                                           .wake = wake_workers,
-                                          .user = pipeline->ring};
+                                          .reading = pipeline->trace ? on_reading : NULL,
+                                          .user = pipeline};
     pipeline->handed_mark = leat__mark_new();
     if (!pipeline->handed_mark) return leat__fail_memory(err, sizeof(uint64_t), "a stream");
     return leat__stream_open(&pipeline->stream, &pipeline->plan, &options, err);
@@ -85,15 +96,15 @@ static int open_parts(leat_pipeline *pipeline, const leat_spec *spec, leat_error
     if (epochs == LEAT_ENDLESS || pipeline->plan.repeats < 0 ||
         __builtin_mul_overflow(epochs, (uint64_t)pipeline->plan.repeats, &pipeline->n_epochs))
         pipeline->n_epochs = LEAT_ENDLESS;
-    /* Reading the clock must stay below half a per cent: short tasks are timed rarely. */
     const char *stall = getenv("LEAT_STALL");
     pipeline->stall_us = stall ? strtoull(stall, NULL, 10) : 0;
-    pipeline->timed_mask = pipeline->plan.grain == 1 ? 0 : 15;
-    pipeline->judged_mask = LEAT_MAX(pipeline->timed_mask, (uint64_t)3);
+    pipeline->clock_ns = leat__clock_cost_ns();
     pipeline->worker = leat__alloc(LEAT_MEM_WORKER, (size_t)pipeline->n_workers * sizeof *pipeline->worker);
     pipeline->bad = leat__alloc(LEAT_MEM_PLAN, LEAT_BAD_MAX * sizeof *pipeline->bad);
     if (!pipeline->worker || !pipeline->bad)
         return leat__fail_memory(err, (size_t)pipeline->n_workers * sizeof *pipeline->worker, "workers");
+    if (config->trace_events)
+        LEAT_TRY(leat__trace_new(&pipeline->trace, pipeline->n_workers, config->trace_events, err));
     LEAT_TRY(leat__ring_new(&pipeline->ring, &pipeline->plan, config, err));
     if (pipeline->plan.stream) LEAT_TRY(open_stream(pipeline, err));
     LEAT_TRY(leat__read_ahead_new(&pipeline->read_ahead, pipeline, err));
@@ -122,6 +133,9 @@ int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_c
         if (!pipeline->ring || leat__sched_stop(pipeline)) free_pipeline(pipeline);
         return rc;
     }
+    before = leat__account_use(account);
+    pipeline->publisher = leat__publisher_new(pipeline);
+    leat__account_use(before);
     *out = pipeline;
     return 0;
 }
@@ -132,6 +146,7 @@ void leat__pipeline_close(leat_pipeline **handle) {
     if (!pipeline) return;
     /* In a forked child there are no workers to stop, and the locks may be held for ever: leave everything. */
     if (pipeline->owner != getpid()) return;
+    leat__publisher_stop(&pipeline->publisher);
     /* A worker that is stuck in the operating system still uses this memory: it stays. */
     if (leat__sched_stop(pipeline)) free_pipeline(pipeline);
     else if (pipeline->plan.jpeg_store) leat__jpeg_store_leave(pipeline->plan.jpeg_store);
@@ -180,15 +195,49 @@ static int count_bad(leat_pipeline *pipeline, const leat__slot *slot) {
                       pipeline->bad_of_epoch, slot->begin.epoch, pipeline->plan.max_bad, named);
 }
 
-static void use_more_slots(leat_pipeline *pipeline) {
-    if (pipeline->plan.prefetch || pipeline->config.n_slots || pipeline->config.tune < 0) return;
-    uint64_t full_ns = 0;
-    for (int i = 0; i < pipeline->n_workers; i++) full_ns += pipeline->worker[i].full_ns;
-    const int used = leat__tune_slots(&pipeline->tuner, leat__now_ns(), pipeline->wait_ns, full_ns,
-                                      pipeline->batches, pipeline->ring->n_used, pipeline->ring->n_slots);
-    if (used == pipeline->ring->n_used) return;
-    pipeline->ring->n_used = used;
-    pthread_cond_broadcast(&pipeline->ring->work);
+static leat__tune_facts facts_of(const leat_pipeline *pipeline, uint64_t now) {
+    leat__tune_facts facts = {.now_ns = now,
+                              .batches = pipeline->batches,
+                              .wait_ns = leat__counters_wait(pipeline, now),
+                              .full_ns = leat__counters_full(pipeline, now)};
+    for (int i = 0; i < pipeline->n_workers; i++) {
+        const leat__worker *worker = &pipeline->worker[i];
+        facts.samples += worker->samples;
+        facts.watched += worker->seen.n;
+        facts.whole_ns += worker->seen.whole_ns;
+        facts.blocked_ns += worker->seen.blocked_ns;
+        facts.busy_ns += worker->seen.busy_ns;
+    }
+    if (!pipeline->read_ahead) return facts;
+    const leat__read_ahead_facts ahead = leat__read_ahead_facts_of(pipeline->read_ahead);
+    facts.reads = ahead.reads;
+    facts.reads_blocked_ns = ahead.blocked_ns;
+    return facts;
+}
+
+void leat__pipeline_tune(leat_pipeline *pipeline) {
+    leat__ring *ring = pipeline->ring;
+    leat__tuner *tuner = &pipeline->tuner;
+    if (pipeline->plan.fixed || pipeline->config.synchronous) return;
+    const uint64_t now = leat__now_ns();
+    if (now < pipeline->tune_ns) return;
+    pipeline->tune_ns = now + tune_every_ns;
+    const bool asked = pipeline->plan.prefetch || pipeline->config.n_slots;
+    tuner->n_workers = pipeline->n_workers;
+    tuner->most.slots = asked ? ring->n_used : ring->n_slots;
+    tuner->most.readers = pipeline->read_ahead && pipeline->plan.read_ahead < 0 ? LEAT_READING_MAX : 0;
+    tuner->choice.slots = ring->n_used; /* those that the caller held all of were added meanwhile */
+    const leat__tune_facts facts = facts_of(pipeline, now);
+    const int readers = tuner->choice.readers;
+    if (!leat__tune(tuner, &facts)) return;
+    pipeline->tuned++;
+    pipeline->tuned_ns = facts.now_ns;
+    if (tuner->choice.slots != ring->n_used) {
+        ring->n_used = tuner->choice.slots;
+        pthread_cond_broadcast(&ring->work);
+    }
+    if (tuner->choice.readers != readers)
+        tuner->choice.readers = leat__read_ahead_set(pipeline->read_ahead, tuner->choice.readers);
 }
 
 /* Batches that the caller could hold beside those it holds now: slots that exist or that the budget still allows. */
@@ -207,8 +256,7 @@ static void hand_over(leat_pipeline *pipeline, leat__slot *slot, leat_batch *bat
     for (int i = 0; i < ring->n_outputs; i++)
         pipeline->bytes_out += (uint64_t)slot->tensor[i].shape[0] * (uint64_t)slot->tensor[i].stride[0];
     if (pipeline->first_ns == 0) pipeline->first_ns = leat__now_ns();
-    use_more_slots(pipeline);
-    if (pipeline->read_ahead) leat__read_ahead_tune(pipeline->read_ahead);
+    leat__pipeline_tune(pipeline);
 }
 
 /* Takes the batch that is due off the ring: 1 = handed over, 0 = it was empty, < 0 = it failed. */
@@ -298,6 +346,14 @@ static int ask_caller(leat_pipeline *pipeline, uint64_t *asked, leat_error *err)
     return stop ? leat__fail(err, LEAT_ERR_CANCELLED, "the caller stopped waiting for a batch") : 0;
 }
 
+/* A pipeline that keeps its consumer waiting from the beginning is one to look at. */
+static void publish(leat_pipeline *pipeline) {
+    if (!leat__publisher_due(pipeline->publisher, leat__now_ns())) return;
+    leat__unlock(&pipeline->ring->mutex);
+    leat__publisher_start(pipeline->publisher);
+    leat__lock(&pipeline->ring->mutex);
+}
+
 static int next_locked(leat_pipeline *pipeline, leat_batch *batch, leat_error *err) {
     uint64_t held_since = 0, asked = leat__now_ns();
     for (;;) {
@@ -323,8 +379,15 @@ static int next_locked(leat_pipeline *pipeline, leat_batch *batch, leat_error *e
             LEAT_TRY(add_held_slot(pipeline, held_since, err));
         }
         wait_or_work(pipeline);
+        publish(pipeline);
         LEAT_TRY(ask_caller(pipeline, &asked, err));
     }
+}
+
+static int n_ready(const leat__ring *ring) {
+    int n = 0;
+    for (int i = 0; i < ring->n_used; i++) n += ring->slot[i]->state == LEAT_SLOT_READY;
+    return n;
 }
 
 int leat__pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *err) {
@@ -332,9 +395,14 @@ int leat__pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *
     if (pipeline->owner != getpid()) return leat__pipeline_fail_forked(err);
     const uint64_t began = leat__now_ns();
     leat__account *before = leat__account_use(pipeline->account);
+    if (leat__publisher_due(pipeline->publisher, began)) leat__publisher_start(pipeline->publisher);
     leat__lock(&pipeline->ring->mutex);
+    pipeline->waits_since = began;
     const int rc = next_locked(pipeline, batch, err);
-    pipeline->wait_ns += leat__now_ns() - began;
+    pipeline->waits_since = 0;
+    leat__counters_waited(pipeline, leat__now_ns() - began, rc == 0);
+    if (pipeline->trace && rc == 0)
+        leat__trace_handed(pipeline->trace, began, batch->epoch, batch->step, n_ready(pipeline->ring));
     leat__unlock(&pipeline->ring->mutex);
     leat__account_use(before);
     return rc;
@@ -343,44 +411,4 @@ int leat__pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *
 /* Also from a signal handler: no lock, no wake-up; a waiting next looks every 50 ms. */
 void leat__pipeline_cancel(leat_pipeline *pipeline) {
     atomic_store(&pipeline->cancelled, 1);
-}
-
-/* -------------------------------------------------------------------------------------------- stats */
-
-void leat__pipeline_stats(leat_pipeline *pipeline, leat_stats *out) {
-    *out = (leat_stats){.n_threads = pipeline->n_workers, .memory_max_bytes = pipeline->plan.budget.whole};
-    out->memory_bytes = leat__account_bytes(pipeline->account);
-    if (pipeline->plan.cache) out->cache_bytes = leat__cache_bytes(pipeline->plan.cache);
-    const bool locked = leat__pipeline_lock(pipeline);
-    out->samples = pipeline->samples;
-    out->batches = pipeline->batches;
-    out->bytes_out = pipeline->bytes_out;
-    out->bad_samples = pipeline->bad_samples;
-    out->slots = (uint64_t)pipeline->ring->n_used;
-    out->slots_added = pipeline->slots_added;
-    out->grown = pipeline->grown;
-    out->wait_s = (double)pipeline->wait_ns * 1e-9;
-    out->first_batch_s = pipeline->first_ns ? (double)(pipeline->first_ns - pipeline->opened_ns) * 1e-9 : 0;
-    if (pipeline->stream && locked) leat__stream_stats(pipeline->stream, out);
-    if (pipeline->read_ahead) {
-        const leat__read_ahead_facts facts = leat__read_ahead_facts_of(pipeline->read_ahead);
-        out->bytes_read = facts.bytes_read;
-        out->n_readers = facts.n_active;
-        out->read_ahead = facts.taken;
-    }
-    for (int i = 0; i < pipeline->n_workers; i++) {
-        const leat__worker *worker = &pipeline->worker[i];
-        out->bytes_read += worker->bytes_read;
-        out->cache_hits += worker->cache_hits;
-        out->cache_misses += worker->cache_misses;
-        out->cache_bad += worker->cache_bad;
-        out->full_s += (double)worker->full_ns * 1e-9;
-        out->cpu_s += (double)worker->cpu_ns * 1e-9;
-        /* Timed samples stand for all. */
-        const double scale =
-            worker->timed_samples ? (double)worker->samples / (double)worker->timed_samples : 0;
-        for (int k = 0; k < LEAT_STAGE_COUNT; k++)
-            out->stage_s[k] += (double)worker->stage_ns[k] * 1e-9 * scale;
-    }
-    leat__pipeline_unlock(pipeline, locked);
 }

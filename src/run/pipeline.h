@@ -5,29 +5,49 @@
 
 #include <sys/types.h>
 
+#include "leat/leat_tools.h"
+#include "run/publish.h"
 #include "run/read_ahead.h"
 #include "run/ring.h"
+#include "run/trace.h"
 #include "run/tune.h"
 
 #define LEAT_BAD_MAX 1000
 #define LEAT_WORKERS_MAX 256
 #define LEAT_READING_MAX 64
 
+typedef struct leat__watched { /* samples that a worker was watched at */
+    uint64_t n;
+    uint64_t whole_ns;   /* that they took                           */
+    uint64_t blocked_ns; /* of it, reading was blocked               */
+    uint64_t busy_ns;    /* of it, the worker had a core             */
+} leat__watched;
+
+/* Which tasks of a worker are timed, so that reading the clock costs less than half a per cent of its time (counters.c). */
+typedef struct leat__timing {
+    uint64_t n_tasks, next;        /* tasks so far, and which of them is timed next               */
+    uint64_t began_ns, watched_ns; /* when the task began; when a sample was watched last         */
+    int sample;                    /* the sample of the task that is watched, -1 = none           */
+    uint64_t tasks, tasks_ns;      /* that were timed, and their time                             */
+    uint64_t cpu_ns;               /* of the thread, when a task with a watched sample began      */
+    leat__watched seen;            /* so far                                                      */
+} leat__timing;
+
 typedef struct leat__worker {
     struct leat_pipeline *pipeline;
     int number;
     pthread_t thread;
     leat__tools tools;
-    uint64_t high_version; /* of the high-water mark it has adopted             */
-    uint32_t grown;        /* at its last task                                  */
-    uint64_t n_tasks;
-    uint64_t slow_now_ns, task_now_ns; /* what follows as it grows                          */
+    leat__trace_ring *trace; /* NULL = no trace                                   */
+    uint64_t high_version;   /* of the high-water mark it has adopted             */
+    uint32_t grown;          /* at its last task                                  */
+    leat__timing timing;
     /* Under the mutex, for statistics: */
     uint64_t samples, timed_samples;
-    uint64_t stage_ns[LEAT_STAGE_COUNT]; /* of the timed samples                            */
-    uint64_t bytes_read, cpu_ns, full_ns;
-    uint64_t task_ns; /* of tasks that were judged                                          */
-    uint64_t slow_ns; /* of it, waiting for storage                                         */
+    uint64_t stage_ns[LEAT_STAGE_COUNT]; /* of the timed samples                              */
+    uint64_t bytes_read, cpu_ns;
+    uint64_t idle_ns, idle_since; /* without work; 0 = it works                        */
+    leat__watched seen;
     uint64_t cache_hits, cache_misses, cache_bad;
 } LEAT_ALIGNED(LEAT_CACHE_LINE) leat__worker;
 
@@ -44,6 +64,8 @@ struct leat_pipeline {
     leat__ring *ring;                   /* its mutex guards what follows                     */
     leat__stream *stream;               /* NULL for indexed sources                          */
     leat__read_ahead *read_ahead;       /* NULL: workers read for themselves                 */
+    leat__trace *trace;                 /* NULL unless the config asks for it                */
+    leat__publisher *publisher;         /* NULL: `leat top` does not show it                 */
     leat__mutex large;                  /* the token for large pictures                      */
     pthread_t reader[LEAT_READING_MAX]; /* those that read ahead                             */
     int n_readers;
@@ -63,14 +85,18 @@ struct leat_pipeline {
     leat__slot *dealing;     /* the slot whose places are being given to tasks    */
     leat_error failed;       /* sticky                                            */
     leat_error stream_failed;
-    uint64_t stall_us;   /* LEAT_STALL: tasks are held up by chance for up to so long, to shake their order */
-    uint64_t timed_mask; /* one task in timed_mask + 1 is timed               */
-    uint64_t judged_mask; /* and of those, whether storage is slow             */
+    uint64_t stall_us; /* LEAT_STALL: tasks are held up by chance for up to so long, to shake their order */
+    uint64_t clock_ns; /* what reading the clock takes                            */
     leat__high_water high;
     uint64_t high_version;
     leat__tuner tuner;
+    uint64_t tune_ns; /* when it looks next */
     /* statistics */
-    uint64_t opened_ns, first_ns, wait_ns;
+    uint64_t opened_ns, first_ns;
+    uint64_t wait_ns, waits_since; /* of the consumer; 0 = it does not wait now              */
+    uint64_t full_ns, full_since;  /* every slot was full; 0 = there is one that is not       */
+    uint64_t tuned, tuned_ns;      /* changes of the tuner, and when the last one was         */
+    leat_latency latency;
     uint64_t samples, batches, bytes_out, bad_samples, slots_added, grown;
     bool warned_slots;
     uint64_t bad_epoch, bad_of_epoch; /* for max_bad: which epoch, and how many of it  */
@@ -87,6 +113,8 @@ bool leat__sched_step(leat_pipeline *pipeline, leat__worker *worker);
 void leat__sched_run_task(leat_pipeline *pipeline, leat__worker *worker, const leat__task *task);
 /* Samples, on all ranks together, of the batch that begins there, and their bucket. Not for streams; with the mutex held. */
 uint64_t leat__sched_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket);
+/* Batches of an epoch; LEAT_ENDLESS: not known, or without end. With the mutex held. */
+uint64_t leat__sched_batches(const leat_pipeline *pipeline);
 /* Where the batch behind one of n samples on all ranks begins, as far as is known. */
 leat__cursor leat__sched_behind(const leat_pipeline *pipeline, leat__cursor at, uint64_t n);
 /* Whether every batch of every epoch has been opened. With the mutex held. */
@@ -99,6 +127,9 @@ bool leat__sched_settled(const leat_pipeline *pipeline);
 int leat__sched_start(leat_pipeline *pipeline, leat_error *err);
 /* Stops and joins all threads; false if one does not come back (a stuck disk) within ten seconds. */
 bool leat__sched_stop(leat_pipeline *pipeline);
+/* No thread takes another task or reads ahead until the pause is over; those at work have finished when it returns. For
+ * measuring something else meanwhile. Without the mutex. */
+void leat__sched_pause(leat_pipeline *pipeline, bool pause);
 /* Empties the ring of what is not leased and goes on from the cursor. With the mutex held. */
 void leat__sched_move(leat_pipeline *pipeline, leat__cursor cursor, const leat__mark *mark);
 
@@ -112,18 +143,45 @@ int leat__pipeline_fail_forked(leat_error *err);
 int leat__pipeline_open(leat_pipeline **out, const leat_spec *spec, const leat_config *config,
                         leat_error *err);
 int leat__pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *err);
+/* Lets the tuner look at the counters, and does what it says. With the mutex held. */
+void leat__pipeline_tune(leat_pipeline *pipeline);
 /* single.c: one sample by itself */
 int leat__pipeline_sample(leat_pipeline *pipeline, uint64_t epoch, uint64_t position, leat_batch *batch,
                           leat_error *err);
 void leat__single_free(leat_pipeline *pipeline);
-void leat__pipeline_stats(leat_pipeline *pipeline, leat_stats *out);
 void leat__pipeline_cancel(leat_pipeline *pipeline);
 void leat__pipeline_close(leat_pipeline **pipeline);
 
+/* counters.c: what leat.h and leat_tools.h tell of a run */
+void leat__counters_stats(leat_pipeline *pipeline, leat_stats *out);
+int leat__counters_workers(leat_pipeline *pipeline, leat_worker_stats *out, int cap);
+void leat__counters_latency(leat_pipeline *pipeline, leat_latency *out);
+size_t leat__counters_tuning(leat_pipeline *pipeline, char *text, size_t cap);
+/* Counters and times since an earlier look; what is no counter stays as it is now. */
+leat_stats leat__stats_since(const leat_stats *now, const leat_stats *then);
+leat_latency leat__latency_since(const leat_latency *now, const leat_latency *then);
+/* What the consumer has waited for so far, up to now. With the mutex held, and so are those below. */
+uint64_t leat__counters_wait(const leat_pipeline *pipeline, uint64_t now_ns);
+uint64_t leat__counters_full(const leat_pipeline *pipeline, uint64_t now_ns);
+/* A slot is wanted: there is one, or every slot is full. */
+void leat__counters_slot(leat_pipeline *pipeline, bool found);
+/* The consumer has waited so long, and has got a batch or not. */
+void leat__counters_waited(leat_pipeline *pipeline, uint64_t ns, bool handed);
+/* Around a task, without the mutex: whether it is timed, and which sample of it is watched. And after it, with the mutex. */
+void leat__timing_begin(leat__worker *worker, int n);
+void leat__timing_end(leat_pipeline *pipeline, leat__worker *worker, int n);
+/* True if it was watched: there is news for the tuner. */
+bool leat__timing_publish(leat__worker *worker, int n);
+
 /* state.c */
-int leat__state_write(const leat_pipeline *pipeline, char *text, size_t cap, leat_error *err);
+/* mark: where to go on in a stream; NULL = it is read from its beginning. */
+int leat__state_write(const leat_pipeline *pipeline, leat__cursor at, const leat__mark *mark, char *text,
+                      size_t cap, leat_error *err);
+/* The place behind that many batches of an epoch. With the mutex held. */
+int leat__state_cursor(leat_pipeline *pipeline, uint64_t epoch, uint64_t step, leat__cursor *out,
+                       leat_error *err);
 /* mark: of a stream, else NULL. With the mutex held. */
-int leat__state_read(const leat_pipeline *pipeline, const char *text, leat__cursor *out, leat__mark *mark,
+int leat__state_read(leat_pipeline *pipeline, const char *text, leat__cursor *out, leat__mark *mark,
                      leat_error *err);
 
 #endif

@@ -8,10 +8,6 @@
 
 enum { CELLS = 512, PIECES = 2 * CELLS + 2 };
 
-/* When to begin and to stop, see leat__read_ahead_tune. */
-static const uint64_t tune_every_ns = 20000000, fast_read_ns = 100000;
-enum { BEGIN_PERCENT = 15, MORE_PERCENT = 4, READS_TO_JUDGE = 32 };
-
 typedef enum cell_state {
     CELL_READING,
     CELL_READY,
@@ -40,6 +36,7 @@ typedef struct helper { /* one thread */
     leat__reader reader;
     uint64_t high_version; /* of the high-water mark it has adopted; UINT64_MAX before it is ready */
     uint64_t bytes_read;   /* as others may see it */
+    leat__waits waits;
 } helper;
 
 struct leat__read_ahead {
@@ -68,9 +65,7 @@ struct leat__read_ahead {
     uint64_t estimated;  /* bytes of all cells, as far as one can tell before they are read */
     uint64_t mean_bytes; /* of samples lately */
     uint64_t taken;
-    /* For tuning: */
-    uint64_t n_reads, read_ns;
-    uint64_t last_ns, last_slow_ns, last_task_ns, last_reads, last_read_ns;
+    uint64_t n_reads, read_ns, blocked_ns;
 };
 
 /* ---------------------------------------------------------------------------------------- open, close */
@@ -320,12 +315,15 @@ static bool help(leat__read_ahead *a, helper *me) {
     leat__unlock(&pipeline->ring->mutex);
     for (int i = 0; i < soon.n; i++)
         source->class->will_read(source, &me->reader, soon.first[i], soon.last[i]);
-    const uint64_t began = leat__now_ns();
+    if (pipeline->trace) leat__trace_reading(pipeline->trace, me->number);
+    const leat__moment began = leat__waits_now(&me->waits);
     const int rc = source->class->read(source, &me->reader, sample, values, &ignored);
-    const uint64_t ns = leat__now_ns() - began;
+    const leat__moment ended = leat__waits_now(&me->waits);
+    if (pipeline->trace) leat__trace_read(pipeline->trace, me->number, sample);
     leat__lock(&pipeline->ring->mutex);
     a->n_reads++;
-    a->read_ns += ns;
+    a->read_ns += ended.now_ns - began.now_ns;
+    a->blocked_ns += leat__waits_between(&began, &ended);
     me->bytes_read = me->reader.bytes_read;
     if (leat__reader_raise(source, &me->reader, &pipeline->high)) leat__sched_mark_rose(pipeline);
     cell->state = rc == 0 && keep(a, cell, values) ? CELL_READY : CELL_GONE;
@@ -361,12 +359,14 @@ static void *helper_main(void *argument) {
     leat_pipeline *pipeline = a->pipeline;
     const leat__source *source = pipeline->plan.source;
     if (source->class->prepare) source->class->prepare(source, &me->reader);
+    leat__waits_open(&me->waits);
     leat__lock(&pipeline->ring->mutex);
     while (!pipeline->stop) {
         if (adopt(a, me)) continue;
         if (me->number >= a->n_active) leat__cond_wait(&a->parked, &pipeline->ring->mutex);
         else if (!help(a, me)) leat__cond_wait(&a->room, &pipeline->ring->mutex);
     }
+    leat__waits_close(&me->waits);
     pipeline->n_running--;
     pthread_cond_broadcast(&pipeline->ring->progress);
     leat__unlock(&pipeline->ring->mutex);
@@ -422,18 +422,21 @@ void leat__read_ahead_give(leat__read_ahead *a, leat__read_ahead_cell *cell) {
 }
 
 leat__read_ahead_facts leat__read_ahead_facts_of(const leat__read_ahead *a) {
-    leat__read_ahead_facts facts = {.n_active = a->n_active, .taken = a->taken};
+    leat__read_ahead_facts facts = {.n_active = a->n_active,
+                                    .taken = a->taken,
+                                    .reads = a->n_reads,
+                                    .read_ns = a->read_ns,
+                                    .blocked_ns = a->blocked_ns};
     for (int i = 0; i < a->n_started; i++) facts.bytes_read += a->helper[i].bytes_read;
     return facts;
 }
 
-/* ----------------------------------------------------------------------------------------------- tune */
+/* -------------------------------------------------------------------------------------------- threads */
 
-/* As many threads as are wanted, or as many as there can be: fewer are slower, not wrong. */
-static void set_active(leat__read_ahead *a, int n) {
+int leat__read_ahead_set(leat__read_ahead *a, int n) {
     leat_pipeline *pipeline = a->pipeline;
     n = LEAT_MIN(n, LEAT_READING_MAX);
-    if (n > 0 && !make_room(a)) return;
+    if (n > 0 && !make_room(a)) return a->n_active;
     while (a->n_started < n) {
         helper *one = &a->helper[a->n_started];
         char name[32];
@@ -450,36 +453,5 @@ static void set_active(leat__read_ahead *a, int n) {
     }
     a->n_active = LEAT_MIN(n, a->n_started);
     leat__read_ahead_wake(a);
-}
-
-void leat__read_ahead_tune(leat__read_ahead *a) {
-    leat_pipeline *pipeline = a->pipeline;
-    const uint64_t now = leat__now_ns();
-    if (pipeline->plan.read_ahead > 0) {
-        if (a->n_active == 0) set_active(a, pipeline->plan.read_ahead);
-        return;
-    }
-    uint64_t slow_ns = 0, task_ns = 0;
-    for (int i = 0; i < pipeline->n_workers; i++) {
-        slow_ns += pipeline->worker[i].slow_ns;
-        task_ns += pipeline->worker[i].task_ns;
-    }
-    const uint64_t slow = slow_ns - a->last_slow_ns, task = task_ns - a->last_task_ns;
-    if (now - a->last_ns < tune_every_ns || task < tune_every_ns) return;
-    const uint64_t reads = a->n_reads - a->last_reads, read_ns = a->read_ns - a->last_read_ns;
-    const uint64_t percent = slow * 100 / task;
-    if (a->n_active == 0 && percent > BEGIN_PERCENT) {
-        /* While one worker waits, so many samples could be read for the others. */
-        const uint64_t ratio = slow * (uint64_t)pipeline->n_workers / LEAT_MAX(task - slow, (uint64_t)1);
-        set_active(a, (int)LEAT_MIN(ratio + ratio / 2 + 2, (uint64_t)LEAT_READING_MAX));
-    } else if (a->n_active > 0 && reads >= READS_TO_JUDGE && read_ns / reads < fast_read_ns) {
-        set_active(a, 0); /* it has come into the page cache meanwhile */
-    } else if (a->n_active > 0 && percent > MORE_PERCENT) {
-        set_active(a, a->n_active + a->n_active / 2 + 1);
-    }
-    a->last_ns = now;
-    a->last_slow_ns = slow_ns;
-    a->last_task_ns = task_ns;
-    a->last_reads = a->n_reads;
-    a->last_read_ns = a->read_ns;
+    return a->n_active;
 }

@@ -3,8 +3,8 @@
  * which they will come, into a ring of bytes; a worker whose sample is there takes it, and reads it itself if it is not.
  * Nothing but time depends on it.
  *
- * Threads are started when workers were seen to wait for a good part of their time, more of them as long as they still
- * wait, and none reads while storage is fast. `options read_ahead=N` has N of them from the beginning, `off` none.
+ * The tuner (tune.h) starts threads when workers are blocked in reading for a good part of their time, and stops them when
+ * storage is fast. `options read_ahead=N` has N of them from the beginning, `off` none.
  *
  * All functions want the scheduler's mutex; those that read or copy release it meanwhile. */
 #ifndef LEAT_RUN_READ_AHEAD_H
@@ -23,8 +23,8 @@ void leat__read_ahead_clear(leat__read_ahead *ahead);
 void leat__read_ahead_wake(leat__read_ahead *ahead);
 /* Whether every thread has adopted the high-water mark of buffers. */
 bool leat__read_ahead_settled(const leat__read_ahead *ahead);
-/* Looks at what workers waited for since the last time, and changes the number of threads; starts them. */
-void leat__read_ahead_tune(leat__read_ahead *ahead);
+/* From now on so many threads read, or as many as there can be: fewer are slower, not wrong. Returns how many. */
+int leat__read_ahead_set(leat__read_ahead *ahead, int n);
 /* Whether some of the places that are dealt out now may have been read: only they need to ask. */
 bool leat__read_ahead_in_use(const leat__read_ahead *ahead);
 /* The values of a position if they are there, or will be in a moment: NULL, or to be given back. */
@@ -36,6 +36,9 @@ typedef struct leat__read_ahead_facts {
     int n_active;        /* threads that read now                    */
     uint64_t taken;      /* samples that workers did not have to read */
     uint64_t bytes_read; /* from storage                             */
+    uint64_t reads;      /* that threads did                         */
+    uint64_t read_ns;    /* that reading took, summed over threads   */
+    uint64_t blocked_ns; /* of it, threads were blocked              */
 } leat__read_ahead_facts;
 leat__read_ahead_facts leat__read_ahead_facts_of(const leat__read_ahead *ahead);
 

@@ -46,6 +46,14 @@ leat__cursor leat__sched_behind(const leat_pipeline *pipeline, leat__cursor at, 
     return cursor_next(pipeline, cursor_behind(at, n));
 }
 
+uint64_t leat__sched_batches(const leat_pipeline *pipeline) {
+    const leat__plan *plan = &pipeline->plan;
+    const uint64_t n = leat__order_length(&plan->order), batch = leat__plan_global_batch(plan);
+    const leat__bucket *bucket = leat__order_bucket(&plan->order);
+    if (n == LEAT_ENDLESS) return LEAT_ENDLESS;
+    return bucket ? leat__bucket_batches(bucket) : n / batch + (!plan->drop_remainder && n % batch > 0);
+}
+
 uint64_t leat__sched_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket) {
     leat__order *order = &pipeline->plan.order;
     const uint64_t length = leat__order_length(order), left = length > at.position ? length - at.position : 0;
@@ -68,6 +76,7 @@ static bool is_far_ahead(const leat_pipeline *pipeline) {
 
 static int begin_slot(leat_pipeline *pipeline) {
     leat__slot *slot = is_far_ahead(pipeline) ? NULL : leat__ring_free_slot(pipeline->ring);
+    leat__counters_slot(pipeline, slot != NULL);
     if (!slot) return 0;
     slot->n = slot->n_valid = slot->next_place = slot->n_done = slot->n_bad = 0;
     slot->n_global = slot->n_taken = 0;
@@ -252,10 +261,10 @@ static uint64_t draw_position(leat_pipeline *pipeline, leat__rng *rng, const lea
 /* on_error=replace: other samples of the same epoch, chosen by the key of the place; of a stream, of the same batch, or of
  * what a small batch borrowed. False if no usable one was found. */
 static bool replace_sample(leat_pipeline *pipeline, leat__worker *worker, leat__slot *slot, int place,
-                           leat__where *at) {
+                           leat__where *at, leat_error *err) {
     enum { TRIES = 32 };
     leat__rng rng = leat__rng_at(pipeline->plan.seed, at->epoch, at->position, (uint32_t)REPLACING);
-    leat_error ignored;
+    leat_error other;
     for (int i = 0; i < TRIES; i++) {
         int record = -1;
         if (slot->records) {
@@ -269,23 +278,28 @@ static bool replace_sample(leat_pipeline *pipeline, leat__worker *worker, leat__
             at->sample = leat__order_map(&pipeline->plan.order, at->epoch, position).sample;
             leat__unlock(&pipeline->ring->mutex);
         }
-        if (run_record(worker, slot, record, at, &ignored) == 0) {
+        if (run_record(worker, slot, record, at, &other) == 0) {
             slot->sample[place] = at->sample;
             return true;
         }
+        if (leat__error_is_fault(&other)) {
+            *err = other;
+            return false;
+        }
     }
+    leat__error_prefix(err, "no usable sample was found to take its place: ");
     return false;
 }
 
-/* Whether the place holds a sample now: another one. */
+/* Whether the place holds a sample now: another one. The policy is for damage in the data. A fault of the machine stops the run
+ * whatever the policy: otherwise the run would go on with less data, depending on what else the machine does. */
 static bool handle_bad(leat_pipeline *pipeline, leat__worker *worker, leat__slot *slot, int place,
                        leat__where *at, leat_error *err) {
-    int policy = pipeline->plan.on_error;
-    if (policy == LEAT_ON_ERROR_REPLACE && !replace_sample(pipeline, worker, slot, place, at)) {
-        leat__error_prefix(err, "no usable sample was found to take its place: ");
+    int policy = leat__error_is_fault(err) ? LEAT_ON_ERROR_RAISE : pipeline->plan.on_error;
+    if (policy == LEAT_ON_ERROR_REPLACE && !replace_sample(pipeline, worker, slot, place, at, err))
         policy = LEAT_ON_ERROR_RAISE;
-    }
-    const bool repeated = place >= slot->n_valid; /* whose own place tells of it */
+    const bool repeated =
+        place >= slot->n_valid && !leat__error_is_fault(err); /* whose own place tells of it */
     leat__lock(&pipeline->ring->mutex);
     if (!repeated) leat__slot_note_bad(slot, place, err);
     if (policy == LEAT_ON_ERROR_SKIP || (repeated && policy == LEAT_ON_ERROR_RAISE))
@@ -319,19 +333,39 @@ static void stall(const leat_pipeline *pipeline, const leat__worker *worker) {
     leat__sleep_ns(us * 1000);
 }
 
+static leat_event event_of(const leat__worker *worker, const leat__slot *slot, int kind, uint64_t sample) {
+    return (leat_event){.kind = kind,
+                        .thread = worker->number,
+                        .sample = sample,
+                        .epoch = slot->begin.epoch,
+                        .batch = slot->begin.step};
+}
+
+/* All places of the slot are done. Without the mutex. */
+static void finish_slot(const leat__worker *worker, leat__slot *slot) {
+    leat_event event = event_of(worker, slot, LEAT_EVENT_FINISH, LEAT_NO_SAMPLE);
+    if (worker->trace) event.begin_ns = leat__now_ns();
+    leat__slot_finish(slot);
+    if (worker->trace) leat__trace_add(worker->trace, event);
+}
+
+/* The first piece comes now, others when steps of this sample ask for them. */
+static void foresee_next(leat__tools *tools, const leat__source *source, const leat__slot *slot, int place,
+                         int end) {
+    tools->next = (leat__foreseen){0};
+    if (place < end) source->class->foresee(source, slot->sample[place], &tools->next);
+    leat__foresee(&tools->next);
+}
+
 void leat__sched_run_task(leat_pipeline *pipeline, leat__worker *worker, const leat__task *task) {
     leat__slot *slot = task->slot;
     leat__tools *tools = &worker->tools;
+    const leat__source *source = pipeline->plan.source;
     if (pipeline->stall_us) stall(pipeline, worker);
-    tools->timed = (worker->n_tasks & pipeline->timed_mask) == 0;
-    const bool judged = tools->timed && (worker->n_tasks & pipeline->judged_mask) == 0;
-    worker->n_tasks++;
-    const uint64_t cpu = judged ? leat__thread_cpu_ns() : 0, waits = judged ? leat__thread_waits() : 0;
-    const uint64_t began = tools->timed ? leat__now_ns() : 0, read = tools->stage_ns[LEAT_STAGE_READ];
-    tools->mark_ns = began;
-    tools->stage = LEAT_STAGE_NONE;
+    leat__timing_begin(worker, task->n);
     for (int i = 0; i < task->n; i++) {
         const int place = task->first + i;
+        tools->watched = i == worker->timing.sample;
         leat__where at = {.epoch = slot->begin.epoch,
                           .position = slot->position[place],
                           .sample = slot->sample[place],
@@ -341,32 +375,27 @@ void leat__sched_run_task(leat_pipeline *pipeline, leat__worker *worker, const l
                           .params = slot->params ? &slot->params[place] : NULL,
                           .count = slot->count};
         leat_error err;
+        if (source->class->foresee) foresee_next(tools, source, slot, place + 1, task->first + task->n);
+        leat__trace_mark mark;
+        if (worker->trace) leat__trace_begin(&mark, tools->stage_ns);
         const bool look = task->read_ahead && place < slot->n_valid;
         const int rc = look ? run_ahead(pipeline, worker, slot, place, &at, &err)
                             : run_place(worker, slot, place, &at, &err);
         const bool good = rc == 0 || handle_bad(pipeline, worker, slot, place, &at, &err);
         if (pipeline->plan.group) mix_place(tools, &at, good, i + 1 == task->n, slot->n_valid);
+        if (worker->trace)
+            leat__trace_sample(worker->trace, &mark, tools->stage_ns,
+                               event_of(worker, slot, LEAT_EVENT_SAMPLE, at.sample));
     }
     if (pipeline->plan.non_temporal) leat__image_fence();
-    if (!judged) return;
-    /* Time in reading in which the processor had nothing to do, not others to serve. */
-    const uint64_t wall = leat__now_ns() - began, busy = leat__thread_cpu_ns() - cpu;
-    worker->task_now_ns += wall;
-    if (wall > busy && leat__thread_waits() > waits)
-        worker->slow_now_ns += LEAT_MIN(tools->stage_ns[LEAT_STAGE_READ] - read, wall - busy);
+    leat__timing_end(pipeline, worker, task->n);
 }
 
 /* After a task, with the mutex held: what the worker has done, and the largest buffers it needed. */
 static void account(leat_pipeline *pipeline, leat__worker *worker, int n) {
     leat__tools *tools = &worker->tools;
     worker->samples += (uint64_t)n;
-    if (tools->timed) {
-        worker->timed_samples += (uint64_t)n;
-        memcpy(worker->stage_ns, tools->stage_ns, sizeof worker->stage_ns);
-        worker->cpu_ns = leat__thread_cpu_ns();
-        worker->task_ns = worker->task_now_ns;
-        worker->slow_ns = worker->slow_now_ns;
-    }
+    if (leat__timing_publish(worker, n)) leat__pipeline_tune(pipeline);
     worker->bytes_read = tools->reader.bytes_read;
     worker->cache_hits = tools->cached.hits;
     worker->cache_misses = tools->cached.misses;
@@ -421,7 +450,7 @@ bool leat__sched_step(leat_pipeline *pipeline, leat__worker *worker) {
     slot->n_done += task.n;
     if (slot->n_done == slot->n) {
         leat__unlock(&ring->mutex);
-        leat__slot_finish(slot);
+        finish_slot(worker, slot);
         leat__lock(&ring->mutex);
         drop_records(pipeline, slot);
         leat__ring_count(ring, slot);
@@ -440,6 +469,7 @@ static void *worker_main(void *argument) {
     leat_pipeline *pipeline = worker->pipeline;
     leat__ring *ring = pipeline->ring;
     leat__account_use(pipeline->account);
+    leat__waits_open(&worker->tools.waits);
     leat__lock(&ring->mutex);
     while (!pipeline->stop) {
         if (leat__sched_step(pipeline, worker)) continue;
@@ -447,11 +477,21 @@ static void *worker_main(void *argument) {
         if (adopt(pipeline, worker)) continue;
         /* A stream may have ended here: the consumer waits, and no batch will wake it. */
         if (pipeline->stream && pipeline->due == pipeline->opened) pthread_cond_signal(&ring->progress);
-        const uint64_t began = leat__now_ns();
+        worker->cpu_ns = leat__thread_cpu_ns();
+        worker->idle_since = leat__now_ns();
         leat__cond_wait(&ring->work, &ring->mutex);
-        worker->full_ns += leat__now_ns() - began;
+        const uint64_t now = leat__now_ns();
+        if (worker->trace)
+            leat__trace_add(worker->trace, (leat_event){.kind = LEAT_EVENT_IDLE,
+                                                        .thread = worker->number,
+                                                        .begin_ns = worker->idle_since,
+                                                        .end_ns = now,
+                                                        .sample = LEAT_NO_SAMPLE});
+        worker->idle_ns += now - worker->idle_since;
+        worker->idle_since = 0;
     }
     worker->cpu_ns = leat__thread_cpu_ns();
+    leat__waits_close(&worker->tools.waits);
     pipeline->n_running--;
     pthread_cond_broadcast(&ring->progress);
     leat__unlock(&ring->mutex);
@@ -463,13 +503,15 @@ int leat__sched_start(leat_pipeline *pipeline, leat_error *err) {
         leat__worker *worker = &pipeline->worker[i];
         worker->pipeline = pipeline;
         worker->number = i;
+        worker->trace = leat__trace_worker(pipeline->trace, i);
         LEAT_TRY(leat__tools_init(&worker->tools, &pipeline->plan, &pipeline->large, err));
         LEAT_TRY(leat__group_init(worker->tools.group, &pipeline->plan, err));
     }
     if (pipeline->config.synchronous) return 0;
     if (pipeline->read_ahead) { /* those that were asked for are there before the first task */
         leat__lock(&pipeline->ring->mutex);
-        leat__read_ahead_tune(pipeline->read_ahead);
+        if (pipeline->plan.read_ahead > 0)
+            leat__read_ahead_set(pipeline->read_ahead, pipeline->plan.read_ahead);
         leat__unlock(&pipeline->ring->mutex);
     }
     for (int i = 0; i < pipeline->n_workers; i++) {
@@ -543,4 +585,14 @@ void leat__sched_move(leat_pipeline *pipeline, leat__cursor cursor, const leat__
     pipeline->pause = false;
     if (pipeline->read_ahead) leat__read_ahead_clear(pipeline->read_ahead);
     pthread_cond_broadcast(&ring->work);
+}
+
+void leat__sched_pause(leat_pipeline *pipeline, bool pause) {
+    leat__ring *ring = pipeline->ring;
+    leat__lock(&ring->mutex);
+    pipeline->pause = pause;
+    while (pause && pipeline->n_busy > 0) leat__cond_wait(&ring->progress, &ring->mutex);
+    if (!pause && pipeline->read_ahead) leat__read_ahead_wake(pipeline->read_ahead);
+    if (!pause) pthread_cond_broadcast(&ring->work);
+    leat__unlock(&ring->mutex);
 }

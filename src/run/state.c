@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a pipeline as text: a few words and numbers on one line,
  *
- *     leat-state 1 epoch=2 position=640 step=10 seed=0 batch=64 pipeline=HEX dataset=HEX text=...
+ *     leat-state 2 check=HEX epoch=2 position=640 step=10 seed=0 batch=64 pipeline=HEX dataset=HEX text=...
+ *
+ * `check` is the hash of what follows it, so that a state that was cut or changed is refused and never goes on elsewhere.
+ * White space at the end does not count: programs write a line.
  *
  * That of a stream has ` stream=...` before the text: its resume mark (stream/marks.c).
  *
@@ -15,12 +18,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "run/pipeline.h"
 
+#define BEGINS "leat-state 2 check="
+enum { HEAD = sizeof BEGINS - 1 + 16 + 1 }; /* "leat-state 2 check=0123456789abcdef " */
 enum { TEXT_MAX = 640, PARTS_ROOM = 800, STREAM_MAX = 1024, PART_DIGITS = 8 };
 
 static uint32_t part_hash(const leat__source *part) {
     return (uint32_t)(part->fingerprint ^ part->fingerprint >> 32);
+}
+
+/* The head that a state must have, for what follows it; the state is at least as long. */
+static void write_head(const char *text, char head[HEAD + 1]) {
+    size_t n = strlen(text);
+    while (n > HEAD && strchr(" \t\r\n", text[n - 1])) n--;
+    snprintf(head, HEAD + 1, BEGINS "%016" PRIx64 " ", leat__hash(text + HEAD, n - HEAD, 0));
 }
 
 /* " parts=1234abcd,..." of combined data; its length. There is room for 63 of them. */
@@ -33,37 +46,38 @@ static int write_parts(const leat__source *source, char text[TEXT_MAX]) {
     return n;
 }
 
-/* " stream=..." of a stream that is not at its beginning; its length. */
-static int write_mark(const leat_pipeline *pipeline, char text[STREAM_MAX]) {
+/* " stream=..." of a stream; nothing and 0 without a mark or at its beginning. */
+static int write_mark(const leat_pipeline *pipeline, const leat__mark *mark, char text[STREAM_MAX]) {
     static const char key[] = " stream=";
     const int n = (int)sizeof key - 1;
     text[0] = 0;
-    const int length = pipeline->stream ? leat__mark_text(pipeline->stream, pipeline->handed_mark, text + n,
-                                                          STREAM_MAX - sizeof key)
-                                        : 0;
+    const int length = mark ? leat__mark_text(pipeline->stream, mark, text + n, STREAM_MAX - sizeof key) : 0;
     if (length) memcpy(text, key, (size_t)n);
     return length ? n + length : 0;
 }
 
-int leat__state_write(const leat_pipeline *pipeline, char *text, size_t cap, leat_error *err) {
+int leat__state_write(const leat_pipeline *pipeline, leat__cursor at, const leat__mark *mark, char *text,
+                      size_t cap, leat_error *err) {
     const leat__plan *plan = &pipeline->plan;
     char parts[TEXT_MAX], stream[STREAM_MAX];
-    const int n_stream = write_mark(pipeline, stream);
+    const int n_stream = write_mark(pipeline, mark, stream);
     int n_parts = write_parts(plan->source, parts);
     if (n_parts + n_stream > PARTS_ROOM)
         parts[n_parts = 0] = 0; /* where to go on is more than what has changed */
     const int left = TEXT_MAX - n_parts - n_stream;
     if (n_stream >= STREAM_MAX - 1)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state is longer than 1024 bytes: combine fewer streams");
-    const int n =
-        snprintf(text, cap,
-                 "leat-state 1 epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64
-                 " batch=%" PRIu64 " pipeline=%016" PRIx64 " dataset=%016" PRIx64 "%s%s text=%.*s",
-                 pipeline->handed.epoch, pipeline->handed.position, pipeline->handed.step, plan->seed,
-                 leat__plan_global_batch(plan), plan->fingerprint, plan->source->fingerprint, stream, parts,
-                 LEAT_MAX(left, 0), (const char *)plan->text.data);
+    const int n = snprintf(
+        text, cap,
+        BEGINS "%016d epoch=%" PRIu64 " position=%" PRIu64 " step=%" PRIu64 " seed=%" PRIu64 " batch=%" PRIu64
+               " pipeline=%016" PRIx64 " dataset=%016" PRIx64 "%s%s text=%.*s",
+        0, at.epoch, at.position, at.step, plan->seed, leat__plan_global_batch(plan), plan->fingerprint,
+        plan->source->fingerprint, stream, parts, LEAT_MAX(left, 0), (const char *)plan->text.data);
     if (n < 0 || (size_t)n >= cap)
         return leat__fail(err, LEAT_ERR_LIMIT, "the state needs %d bytes, there are %zu", n + 1, cap);
+    char head[HEAD + 1];
+    write_head(text, head);
+    memcpy(text, head, HEAD);
     return 0;
 }
 
@@ -136,28 +150,75 @@ static int fail_data(const leat__source *source, const char *state, leat_error *
         source->title);
 }
 
-int leat__state_read(const leat_pipeline *pipeline, const char *text, leat__cursor *out, leat__mark *mark,
+/* Where batch number `step` of an epoch begins; the end of the epoch if it has fewer. */
+static uint64_t position_of(leat_pipeline *pipeline, uint64_t epoch, uint64_t step) {
+    leat__order *order = &pipeline->plan.order;
+    const uint64_t length = leat__order_length(order), batch = leat__plan_global_batch(&pipeline->plan);
+    if (!leat__order_bucket(order)) return step <= length / batch ? step * batch : length;
+    uint64_t low = 0,
+             high = length; /* positions before low belong to earlier batches, high and behind do not */
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (leat__order_batch(order, epoch, middle).step < step) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+int leat__state_cursor(leat_pipeline *pipeline, uint64_t epoch, uint64_t step, leat__cursor *out,
+                       leat_error *err) {
+    *out = (leat__cursor){.epoch = epoch};
+    if (step == 0) return 0;
+    const uint64_t batches = leat__sched_batches(pipeline);
+    if (step > batches)
+        return leat__fail(err, LEAT_ERR_ARGUMENT,
+                          "there is no place behind batch %" PRIu64 ": an epoch has %" PRIu64, step, batches);
+    *out = (leat__cursor){epoch, position_of(pipeline, epoch, step - 1), step - 1};
+    *out = leat__sched_behind(pipeline, *out, position_of(pipeline, epoch, step) - out->position);
+    return 0;
+}
+
+/* The end of a stream is found by reading it, so its last batch may be smaller than the rest. */
+static bool fits(leat_pipeline *pipeline, leat__cursor at) {
+    const uint64_t batch = leat__plan_global_batch(&pipeline->plan);
+    if (!pipeline->stream) return at.position == position_of(pipeline, at.epoch, at.step);
+    return at.position / batch + (at.position % batch > 0) == at.step;
+}
+
+static int fail_damaged(leat_error *err, const char *what) {
+    return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: %s; take one that was saved earlier", what);
+}
+
+int leat__state_read(leat_pipeline *pipeline, const char *text, leat__cursor *out, leat__mark *mark,
                      leat_error *err) {
     const leat__plan *plan = &pipeline->plan;
     uint64_t seed, batch, made_of, dataset;
+    if (strncmp(text, "leat-state 1 ", 13) == 0)
+        return leat__fail(
+            err, LEAT_ERR_STATE,
+            "the state is of an older leat, whose states had no checksum: begin the epoch anew");
     const char *was = strstr(text, " text=");
-    if (strncmp(text, "leat-state 1 ", 13) != 0 || !was || !number_of(text, "epoch", 10, &out->epoch) ||
+    if (strncmp(text, BEGINS, sizeof BEGINS - 1) != 0)
+        return leat__fail(err, LEAT_ERR_STATE,
+                          "this is not the state of a pipeline: it must begin with 'leat-state 2 check='");
+    char head[HEAD + 1];
+    if (strlen(text) >= HEAD) write_head(text, head);
+    if (strlen(text) < HEAD || memcmp(text, head, HEAD) != 0)
+        return fail_damaged(err, "it was cut or changed");
+    if (!was || !number_of(text, "epoch", 10, &out->epoch) ||
         !number_of(text, "position", 10, &out->position) || !number_of(text, "step", 10, &out->step) ||
         !number_of(text, "seed", 10, &seed) || !number_of(text, "batch", 10, &batch) ||
         !number_of(text, "pipeline", 16, &made_of) || !number_of(text, "dataset", 16, &dataset))
-        return leat__fail(err, LEAT_ERR_STATE,
-                          "this is not the state of a pipeline: it must begin with 'leat-state 1 epoch='");
+        return fail_damaged(err, "a number is missing");
     if (seed != plan->seed)
         return leat__fail(err, LEAT_ERR_STATE,
                           "the state was saved with seed %" PRIu64 ", this pipeline has seed %" PRIu64, seed,
                           plan->seed);
     LEAT_TRY(check_pipeline(plan, made_of, batch, was + 6, err));
     if (dataset != plan->source->fingerprint) return fail_data(plan->source, text, err);
-    const uint64_t length = leat__order_length(&plan->order);
     if (!read_mark(pipeline, text, was, out->position, mark))
-        return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: what it says of the stream cannot be");
-    if ((!pipeline->stream && out->position > length) || out->step > out->position)
-        return leat__fail(err, LEAT_ERR_STATE, "the state is damaged: position %" PRIu64 " of %" PRIu64,
-                          out->position, length);
+        return fail_damaged(err, "what it says of the stream cannot be");
+    if (batch != leat__plan_global_batch(plan) || !fits(pipeline, *out))
+        return fail_damaged(err, "its position, step and batch do not fit together");
     return 0;
 }

@@ -43,11 +43,11 @@ int leat__draw_meet(const leat__draw_key *key, const leat__image_op *op, int hei
     return 0;
 }
 
-int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__draw_key *key, int height,
+int leat__draw_crop(leat__box *box, const leat__crop_plan *plan, const leat__draw_key *key, int height,
                     int width, leat_error *err) {
-    leat__drawing d = leat__drawing_at(key, &plan->crop.op, height, width, 0, 0);
-    LEAT_TRY(leat__draw_meet(key, &plan->crop.op, height, width, err));
-    return plan->crop.draw(&plan->crop.op, &d, box, err);
+    leat__drawing d = leat__drawing_at(key, &plan->op, height, width, 0, 0);
+    LEAT_TRY(leat__draw_meet(key, &plan->op, height, width, err));
+    return plan->draw(&plan->op, &d, box, err);
 }
 
 bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int height, int width) {
@@ -76,9 +76,32 @@ static void become_mask(const leat__image_op *op, leat__warp *warp, leat__pass *
     pass->n_points = pass->n_tables = 0;
 }
 
+int leat__draw_size(const leat__pass_plan *plan, const leat__draw_key *key, int *height, int *width,
+                    leat_error *err) {
+    if (plan->resample == LEAT_RESAMPLE_NONE) return 0;
+    leat__drawing d = leat__drawing_at(key, &plan->size.op, *height, *width, 0, 0);
+    *height = plan->height, *width = plan->width;
+    return plan->size.draw ? plan->size.draw(&plan->size.op, &d, height, width, err) : 0;
+}
+
+int leat__scale_for(const leat__box *part, int height, int width) {
+    int scale = 8;
+    while (scale > 1 && (part->height / scale < height || part->width / scale < width)) scale /= 2;
+    return scale;
+}
+
+leat__box leat__box_scaled(const leat__box *part, int scale, int height, int width) {
+    const int half = scale / 2;
+    leat__box box = {.x = (part->x + half) / scale, .y = (part->y + half) / scale};
+    box.width = LEAT_MIN((part->x + part->width + half) / scale, width) - box.x;
+    box.height = LEAT_MIN((part->y + part->height + half) / scale, height) - box.y;
+    return box;
+}
+
 int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__flips *flips, const leat__pass_plan *plan,
-                    const leat__draw_key *key, const leat__rows *rows, leat_error *err) {
-    int height = rows->height, width = rows->width, dtype = rows->dtype;
+                    const leat__draw_key *key, const leat__rows *rows, int height, int width,
+                    leat_error *err) {
+    int dtype = rows->dtype;
     pass->resample = plan->resample;
     pass->warp = NULL;
     pass->flip_x = pass->flip_y = pass->stream = false;
@@ -86,12 +109,8 @@ int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__flips *flips, cons
     pass->dtype = plan->dtype;
     pass->nchw = plan->nchw;
     flips->n = 0;
-    if (plan->resample != LEAT_RESAMPLE_NONE) {
-        leat__drawing d = leat__drawing_at(key, &plan->size.op, height, width, rows->channels, dtype);
-        height = plan->height, width = plan->width;
-        if (plan->size.draw) LEAT_TRY(plan->size.draw(&plan->size.op, &d, &height, &width, err));
-        if (leat__resample_gives_f32(plan->resample)) dtype = LEAT_DTYPE_F32;
-    }
+    LEAT_TRY(leat__draw_size(plan, key, &height, &width, err));
+    if (leat__resample_gives_f32(plan->resample)) dtype = LEAT_DTYPE_F32;
     if (plan->warp.draw) {
         leat__drawing d = leat__drawing_at(key, &plan->warp.op, height, width, rows->channels, dtype);
         *warp = (leat__warp){0};

@@ -28,7 +28,7 @@ leat__drawing leat__drawing_at(const leat__draw_key *key, const leat__image_op *
 int leat__draw_meet(const leat__draw_key *key, const leat__image_op *op, int height, int width,
                     leat_error *err);
 /* The part of a picture of height x width pixels that the sample takes. */
-int leat__draw_crop(leat__box *box, const leat__pass_plan *plan, const leat__draw_key *key, int height,
+int leat__draw_crop(leat__box *box, const leat__crop_plan *plan, const leat__draw_key *key, int height,
                     int width, leat_error *err);
 /* Whether a picture of height x width pixels is turned. */
 bool leat__draw_flip(const leat__flip *flip, const leat__draw_key *key, int height, int width);
@@ -39,8 +39,19 @@ typedef struct leat__flips {
         bool x, y;
     } flip[LEAT_PASS_FLIPS + 1];
 } leat__flips;
-/* Fills pass for a sample whose pixels come from rows. warp is for pass->warp to point to. */
+/* What the pass resizes a picture of height x width pixels to; without a resize these stay as they are. */
+int leat__draw_size(const leat__pass_plan *plan, const leat__draw_key *key, int *height, int *width,
+                    leat_error *err);
+/* Fills pass for a sample whose pixels come from rows: a picture of height x width pixels, which are more than the rows have
+ * if the decoder has scaled it. warp is for pass->warp to point to. */
 int leat__draw_pass(leat__pass *pass, leat__warp *warp, leat__flips *flips, const leat__pass_plan *plan,
-                    const leat__draw_key *key, const leat__rows *rows, leat_error *err);
+                    const leat__draw_key *key, const leat__rows *rows, int height, int width,
+                    leat_error *err);
+
+/* Of 1, 2, 4 and 8 the largest by which a part can be divided and still has as many pixels as the output in both
+ * directions. */
+int leat__scale_for(const leat__box *part, int height, int width);
+/* The part in the picture at 1 / scale, which has height x width pixels: its edges go to the nearest ones there. */
+leat__box leat__box_scaled(const leat__box *part, int scale, int height, int width);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct leat__planner leat__planner; /* plan/planner.h */
 
 /* ------------------------------------------------------------------------------- drawn for one sample */
 
-#define LEAT_PARAMS_BYTES 1024
+#define LEAT_PARAMS_BYTES 2048
 #define LEAT_PARAMS_PARTS 64
 
 /* The number of an operation inside of a branch (chance.h) has that of the operation around it in its lowest bits, and above
@@ -80,7 +80,7 @@ typedef struct leat__drawing { /* what a draw function sees                     
 void leat__params_clear(leat__params *params);
 /* Puts the pieces in the order of the pipeline's text; what did not fit ends in "...". */
 void leat__params_finish(leat__params *params);
-/* Records a drawn number; without params nothing happens. */
+/* Records a drawn number, which is read again as the same double; without params nothing happens. */
 void leat__params_add(leat__drawing *d, const char *key, double value);
 /* The same for a word. */
 void leat__params_add_word(leat__drawing *d, const char *key, const char *word);
@@ -149,14 +149,24 @@ typedef struct leat__hole_plan {
                 leat_error *err);
 } leat__hole_plan;
 
+/* What the text needs of a picture: a crop right behind decode, and a border behind that, which may cut off rows. The decoder
+ * is asked for that much and for all of it, so that the verdict on a damaged file depends on the file and the text alone. With
+ * fuse=off these operations are passes of their own, and the pass that decodes knows them by this. */
+typedef struct leat__needed_plan {
+    leat__crop_plan crop; /* .draw NULL = none */
+    leat__pad_plan pad;   /* the same          */
+} leat__needed_plan;
+
 #define LEAT_POINTS_MAX 16
 #define LEAT_PASS_FLIPS 8
 
 typedef struct leat__pass_plan {
     bool decode; /* the value is an image file                           */
     leat__decode_options decode_options;
-    leat__crop_plan crop; /* .draw NULL = none                                    */
-    leat__pad_plan pad;   /* the same                                             */
+    bool scaled;               /* decode scale=auto: crop and resize decide at what scale                  */
+    leat__needed_plan *needed; /* fuse=off: of the pass that decodes, and of the crop behind it; else NULL */
+    leat__crop_plan crop;      /* .draw NULL = none                                    */
+    leat__pad_plan pad;        /* the same                                             */
     leat__resample resample;
     leat__size_plan size; /* .draw NULL = height and width below, of every sample */
     leat__warp_plan warp; /* .draw NULL = none                                    */
@@ -173,7 +183,7 @@ typedef struct leat__pass_plan {
 
 /* Whether it decodes parts of pictures, by a decoder that knows positions. */
 static inline bool leat__pass_uses_positions(const leat__pass_plan *pass) {
-    return pass->decode && pass->crop.draw && !pass->decode_options.fast;
+    return pass->decode && pass->crop.draw;
 }
 
 /* --------------------------------------------------------------------------------------- a picture step */

@@ -2,6 +2,7 @@
 /* What was drawn for a sample, as text. Draw functions run in the order that suits a pass and not in that of the
  * pipeline's text, so pieces are noted as they come and put in order at the end. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "sample/image_op.h"
 
@@ -24,10 +25,16 @@ void leat__params_add_word(leat__drawing *d, const char *key, const char *word) 
     params->n = LEAT_MIN(params->n + (size_t)n, params->cap);
 }
 
+/* As many digits as it takes to read the same number again, with a point in every locale. */
 void leat__params_add(leat__drawing *d, const char *key, double value) {
     char text[40];
     if (!d->params) return;
-    snprintf(text, sizeof text, "%.9g", value);
+    for (int digits = 9; digits <= 17; digits += digits < 15 ? 6 : 1) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    char *comma = strchr(text, ',');
+    if (comma) *comma = '.';
     leat__params_add_word(d, key, text);
 }
 

@@ -214,6 +214,8 @@ typedef struct leat__plan {
     int64_t max_bad;    /* 0 = any number                                                    */
     int prefetch;       /* 0 = automatic                                         */
     int read_ahead;     /* threads that read ahead; -1 = when storage is slow, 0 = never */
+    int shards;         /* of a stream, read at once; 0 = automatic              */
+    bool fixed;         /* nothing is tuned                                      */
     int repeats;        /* epochs for each one asked for: `repeat` after `batch`; -1 = endless */
     uint64_t seed;
     int on_error;

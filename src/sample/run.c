@@ -122,13 +122,20 @@ void leat__reader_adopt(const leat__source *source, leat__reader *reader, const 
         leat__buf_reserve_exactly(bufs[i], high->buf[i]);
 }
 
-void leat__run_stage(leat__tools *tools, int stage) {
-    if (tools->timed) {
-        const uint64_t now = leat__now_ns();
-        tools->stage_ns[tools->stage] += now - tools->mark_ns;
-        tools->mark_ns = now;
-    }
-    tools->stage = stage;
+/* Reading begins or ends, in a sample that is watched. */
+static void watch_reading(leat__tools *tools, bool begins) {
+    const leat__moment now = leat__waits_now(&tools->waits);
+    if (begins) tools->reading = now;
+    else tools->blocked_ns += leat__waits_between(&tools->reading, &now);
+}
+
+void leat__run_time(leat__tools *tools, int stage) {
+    const bool reads = stage == LEAT_STAGE_READ, did = tools->stage == LEAT_STAGE_READ;
+    if (tools->watched && reads != did) watch_reading(tools, reads);
+    const uint64_t now = leat__now_ns();
+    tools->stage_ns[tools->stage] += now - tools->mark_ns;
+    tools->mark_ns = now;
+    tools->n_marks++;
 }
 
 /* -------------------------------------------------------------------------------------------- parse */

@@ -3,6 +3,7 @@
 #ifndef LEAT_SAMPLE_RUN_H
 #define LEAT_SAMPLE_RUN_H
 
+#include "base/runtime/waits.h"
 #include "base/thread.h"
 #include "format/example.h"
 #include "sample/draw.h"
@@ -35,13 +36,18 @@ struct leat__tools { /* of one worker; zeroed, then leat__tools_init            
     size_t followed;                    /* of so many                                               */
     leat__chosen chosen;                /* of the sample                                               */
     leat__cache_hand cached;
+    leat__foreseen next;     /* what is read after this sample                           */
     uint64_t key_epoch, key; /* leat__rng_key of the seed and that epoch                 */
     leat__group_state group[LEAT_GROUP_OPS_MAX];
     int met_height, met_width; /* the largest picture that was cropped so far                */
     int stage;                 /* the stage that works on the sample now                   */
     bool timed;                /* the clock is read at each change of stage                */
-    uint64_t mark_ns;
+    bool watched;              /* with it: how long the thread is blocked in reading is measured */
+    uint64_t mark_ns, n_marks; /* when the clock was read last, and how often              */
     uint64_t stage_ns[LEAT_STAGE_COUNT];
+    leat__waits waits;
+    leat__moment reading; /* where reading began                                          */
+    uint64_t blocked_ns;  /* in reading, of watched samples                               */
 };
 
 struct leat__where { /* which sample, and where its results go                   */
@@ -106,7 +112,12 @@ int leat__run_check_shape(const leat__output *out, const leat__where *at, const 
 /* Where a step writes: its place in the batch, or its own buffer. NULL without memory. */
 uint8_t *leat__run_destination(leat__tools *tools, const leat__step *step, const leat__where *at,
                                size_t bytes, leat_error *err);
-/* Ends the timing of the current stage and begins that of another. */
-void leat__run_stage(leat__tools *tools, int stage);
+/* Ends the timing of the current stage and begins that of another. Small records pass here a million times a second, and most
+ * of them are not timed. */
+void leat__run_time(leat__tools *tools, int stage);
+static inline void leat__run_stage(leat__tools *tools, int stage) {
+    if (tools->timed) leat__run_time(tools, stage);
+    tools->stage = stage;
+}
 
 #endif

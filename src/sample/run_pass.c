@@ -22,9 +22,12 @@ leat__draw_key leat__run_draw_key(leat__tools *tools, const leat__where *at) {
 
 typedef struct decoding { /* rows on demand: decoded in bands, so that a picture is never held whole */
     leat__tools *tools;
-    int height, band_begin, band_end;
-    uint8_t *band;
+    int first, height;        /* rows that are decoded: those that the text needs                      */
+    int band_begin, band_end; /* of these                                                              */
+    uint8_t *band;            /* where the decoder writes                                              */
     size_t stride;
+    const uint8_t *row;   /* where the first row of the band begins                                */
+    const uint8_t *blank; /* fuse=off: what stands for other rows, which no step looks at          */
 } decoding;
 
 /* Bands of 16 rows are a row of JPEG blocks at the most common subsampling. */
@@ -37,13 +40,19 @@ static size_t band_width(int width) {
 static size_t band_stride(int width, size_t pixel_bytes) {
     return band_width(width) * pixel_bytes;
 }
+/* With a blank row behind the others, whether this draw needs it or not. */
 static size_t band_bytes(int width, size_t pixel_bytes) {
-    return band_stride(width, pixel_bytes) * BAND_ROWS + LEAT_DECODE_SKEW;
+    return band_stride(width, pixel_bytes) * (BAND_ROWS + 1) + LEAT_DECODE_SKEW;
 }
 
 static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err) {
     decoding *d = rows->user;
     leat__tools *tools = d->tools;
+    y -= d->first;
+    if (y < 0 || y >= d->height) {
+        *out = d->blank;
+        return 0;
+    }
     if (y >= d->band_end) {
         leat__run_stage(tools, LEAT_STAGE_DECODE);
         while (y >= d->band_end) {
@@ -54,15 +63,22 @@ static int decode_row(leat__rows *rows, int y, const void **out, leat_error *err
         }
         leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
     }
-    *out = d->band + (size_t)(y - d->band_begin) * d->stride;
+    *out = d->row + (size_t)(y - d->band_begin) * d->stride;
     return 0;
+}
+
+/* A resampler may have no use for the last rows. They are decoded all the same: the text needs them. */
+static int decode_rest(leat__rows *rows, leat_error *err) {
+    const decoding *d = rows->user;
+    const void *row;
+    return d->band_end < d->height ? decode_row(rows, d->first + d->height - 1, &row, err) : 0;
 }
 
 static bool decode_planes(leat__rows *rows, size_t *apart) {
     decoding *d = rows->user;
     if (!leat__decode_planes(d->tools->decoder, band_width(rows->width))) return false;
     *apart = band_width(rows->width);
-    d->band = d->tools->band.data; /* vectors are stored at even addresses */
+    d->row = d->band = d->tools->band.data; /* vectors are stored at even addresses */
     return true;
 }
 
@@ -94,8 +110,9 @@ static int cut_hole(const leat__pass_plan *plan, const leat__draw_key *key, cons
     return 0;
 }
 
+/* height and width: of the picture, which are more than rows have if the decoder has scaled it. */
 static int finish_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat__rows *rows,
-                       int ndim, leat_error *err) {
+                       int height, int width, int ndim, leat_error *err) {
     const leat__pass_plan *plan = step->as.pass;
     const leat__draw_key key = leat__run_draw_key(tools, at);
     leat__rows outer;
@@ -104,12 +121,13 @@ static int finish_pass(leat__tools *tools, const leat__step *step, const leat__w
         LEAT_TRY(add_border(tools, &plan->pad, &key, rows, &border, &outer, err));
         leat__trail_border(tools, step, rows->height, rows->width, &border.border);
         rows = &outer;
+        height = rows->height, width = rows->width;
     }
     leat__pass pass;
     leat__warp warp;
     leat__flips flips;
-    LEAT_TRY(leat__draw_pass(&pass, &warp, &flips, plan, &key, rows, err));
-    leat__trail_pass(tools, step, &pass, &flips, rows->height, rows->width);
+    LEAT_TRY(leat__draw_pass(&pass, &warp, &flips, plan, &key, rows, height, width, err));
+    leat__trail_pass(tools, step, &pass, &flips, height, width);
     leat__value result = {.dtype = pass.dtype, .ndim = ndim};
     const int64_t hwc[3] = {pass.height, pass.width, rows->channels};
     for (int i = 0; i < ndim; i++) result.shape[i] = plan->nchw ? hwc[(i + 2) % 3] : hwc[i];
@@ -159,7 +177,7 @@ static void prepare_for_whole(leat__tools *tools, const leat__step *step, const 
     leat__buf_reserve(&tools->band,
                       band_bytes(rows.width, (size_t)rows.channels * leat_dtype_size(rows.dtype)));
     if (plan->resample == LEAT_RESAMPLE_NONE ||
-        leat__draw_pass(&pass, &warp, &flips, plan, &key, &rows, &ignored) < 0)
+        leat__draw_pass(&pass, &warp, &flips, plan, &key, &rows, rows.height, rows.width, &ignored) < 0)
         return;
     LEAT_ALIGNED(LEAT_CACHE_LINE) uint8_t nothing[LEAT_CACHE_LINE]; /* no row comes, so nothing is written */
     for (int flipped = 0; flipped < 2; flipped++) {
@@ -168,11 +186,123 @@ static void prepare_for_whole(leat__tools *tools, const leat__step *step, const 
     }
 }
 
+/* What a border cuts off is not needed. Of a picture that is all border one row is. */
+static int cut_rows(const leat__pad_plan *pad, const leat__draw_key *key, const leat__picture_info *info,
+                    leat__box *box, leat_error *err) {
+    leat__drawing d = leat__drawing_at(key, &pad->op, box->height, box->width, info->channels, info->dtype);
+    leat__border border = {0};
+    LEAT_TRY(pad->draw(&pad->op, &d, &border, err));
+    const int above = LEAT_CLAMP(-border.top, 0, box->height - 1);
+    const int below = LEAT_CLAMP(-border.bottom, 0, box->height - above - 1);
+    box->y += above;
+    box->height -= above + below;
+    return 0;
+}
+
+/* shown: what the rows of the pass are. part: what the decoder is asked for, and with it the damage that counts. Both lie in
+ * the picture, and the decoder is told if the part is not all of it. */
+static int find_part(leat__tools *tools, const leat__step *step, const leat__where *at,
+                     const leat__picture_info *info, leat__box *shown, leat__box *part, leat_error *err) {
+    const leat__pass_plan *plan = step->as.pass;
+    const leat__needed_plan *needed = plan->needed;
+    const leat__draw_key key = leat__run_draw_key(tools, at);
+    leat__draw_key again = key; /* for what is drawn once more, where it is done */
+    again.params = NULL;
+    again.met = NULL;
+    *shown = *part = (leat__box){.width = info->width, .height = info->height};
+    const bool crops = needed ? needed->crop.draw != NULL : plan->crop.draw != NULL;
+    if (crops) {
+        LEAT_TRY(leat__draw_crop(part, needed ? &needed->crop : &plan->crop, needed ? &again : &key,
+                                 info->height, info->width, err));
+        if (!needed) {
+            prepare_for_whole(tools, step, at, info);
+            leat__trail_crop(tools, step, info->height, info->width, part);
+            *shown = *part;
+        }
+    }
+    const leat__pad_plan *pad = needed ? &needed->pad : &plan->pad;
+    if (pad->draw) LEAT_TRY(cut_rows(pad, &again, info, part, err));
+    if (!crops && part->height == info->height) return 0;
+    return leat__decode_region(tools->decoder, part, err);
+}
+
+typedef struct scaling { /* decode scale=auto */
+    leat__tools *tools;
+    const leat__step *step;
+    const leat__where *at;
+    leat__box box; /* the part that the sample takes, in pixels of the file */
+} scaling;
+
+/* When the size of the picture is known: draws the part, and what it is resized to. */
+static int choose_scale(void *user, const leat__picture_info *info, leat_error *err) {
+    scaling *s = user;
+    const leat__pass_plan *plan = s->step->as.pass;
+    leat__draw_key key = leat__run_draw_key(s->tools, s->at);
+    s->box = (leat__box){.width = info->width, .height = info->height};
+    if (plan->crop.draw) {
+        LEAT_TRY(leat__draw_crop(&s->box, &plan->crop, &key, info->height, info->width, err));
+        prepare_for_whole(s->tools, s->step, s->at, info);
+        leat__trail_crop(s->tools, s->step, info->height, info->width, &s->box);
+    }
+    key.params = NULL; /* the pass will note them */
+    int height = s->box.height, width = s->box.width;
+    LEAT_TRY(leat__draw_size(plan, &key, &height, &width, err));
+    return leat__scale_for(&s->box, height, width);
+}
+
+static int find_scaled(const scaling *s, const leat__picture_info *info, leat__box *shown, leat__box *part,
+                       leat_error *err) {
+    *shown = *part = (leat__box){.width = info->width, .height = info->height};
+    if (!s->step->as.pass->crop.draw) return 0;
+    *shown = *part = leat__box_scaled(&s->box, info->scale, info->height, info->width);
+    return leat__decode_region(s->tools->decoder, part, err);
+}
+
+/* Memory for a band. Rows that are wider than the part, which only fuse=off has, are blank beside it. */
+static int begin_band(decoding *d, const leat__box *shown, const leat__box *part, size_t pixel,
+                      leat_error *err) {
+    leat__buf *band = &d->tools->band;
+    const bool wider = shown->width > part->width || shown->height > part->height;
+    const size_t bytes = band_bytes(shown->width, pixel);
+    if (!leat__buf_reserve(band, bytes)) return leat__fail_memory(err, bytes, "rows of a picture");
+    if (wider) memset(band->data, 0, bytes);
+    d->blank = band->data + bytes - d->stride;
+    d->row = band->data + LEAT_DECODE_SKEW;
+    d->band = band->data + LEAT_DECODE_SKEW + (size_t)(part->x - shown->x) * pixel;
+    return 0;
+}
+
+static int decode_and_finish(leat__tools *tools, const leat__step *step, const leat__where *at,
+                             const leat__picture_info *info, const scaling *scaled, leat_error *err) {
+    leat__box shown, part;
+    if (scaled) LEAT_TRY(find_scaled(scaled, info, &shown, &part, err));
+    else LEAT_TRY(find_part(tools, step, at, info, &shown, &part, err));
+    const leat__box *of = scaled ? &scaled->box : &shown;
+    leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
+    const size_t pixel = (size_t)info->channels * leat_dtype_size(info->dtype);
+    decoding d = {.tools = tools,
+                  .first = part.y - shown.y,
+                  .height = part.height,
+                  .stride = band_stride(shown.width, pixel)};
+    leat__rows rows = {.height = shown.height,
+                       .width = shown.width,
+                       .channels = info->channels,
+                       .dtype = info->dtype,
+                       .row = decode_row,
+                       .planes = shown.width == part.width ? decode_planes : NULL,
+                       .user = &d};
+    LEAT_TRY(begin_band(&d, &shown, &part, pixel, err));
+    LEAT_TRY(finish_pass(tools, step, at, &rows, of->height, of->width, 3, err));
+    return decode_rest(&rows, err);
+}
+
 static int run_decoding_pass(leat__tools *tools, const leat__step *step, const leat__where *at,
                              size_t memory_max, leat_error *err) {
     const leat__value *file = &tools->value[step->value];
     leat__decode_options options = step->as.pass->decode_options;
     options.memory_max = memory_max;
+    scaling scaled = {.tools = tools, .step = step, .at = at};
+    if (step->as.pass->scaled) options.scale = choose_scale, options.scale_user = &scaled;
     leat__picture_info info;
     leat__decode_positions positions;
     leat__jpeg_store *kept = tools->plan->jpeg_store;
@@ -181,37 +311,7 @@ static int run_decoding_pass(leat__tools *tools, const leat__step *step, const l
         options.positions = &positions;
     leat__run_stage(tools, LEAT_STAGE_DECODE);
     LEAT_TRY(leat__decode_begin(tools->decoder, file->data, file->bytes, &options, &info, err));
-    if (step->as.pass->crop.draw) {
-        leat__box box;
-        const leat__draw_key key = leat__run_draw_key(tools, at);
-        prepare_for_whole(tools, step, at, &info);
-        int rc = leat__draw_crop(&box, step->as.pass, &key, info.height, info.width, err);
-        if (rc == 0) rc = leat__decode_region(tools->decoder, &box, err);
-        if (rc < 0) {
-            leat__decode_end(tools->decoder, NULL);
-            return rc;
-        }
-        leat__trail_crop(tools, step, info.height, info.width, &box);
-        info.height = box.height;
-        info.width = box.width;
-    }
-    leat__run_stage(tools, LEAT_STAGE_TRANSFORM);
-    const size_t pixel = (size_t)info.channels * leat_dtype_size(info.dtype);
-    decoding d = {.tools = tools, .height = info.height, .stride = band_stride(info.width, pixel)};
-    leat__rows rows = {.height = info.height,
-                       .width = info.width,
-                       .channels = info.channels,
-                       .dtype = info.dtype,
-                       .row = decode_row,
-                       .planes = decode_planes,
-                       .user = &d};
-    int rc;
-    if (leat__buf_reserve(&tools->band, band_bytes(info.width, pixel))) {
-        d.band = tools->band.data + LEAT_DECODE_SKEW;
-        rc = finish_pass(tools, step, at, &rows, 3, err);
-    } else {
-        rc = leat__fail_memory(err, band_bytes(info.width, pixel), "rows of a picture");
-    }
+    const int rc = decode_and_finish(tools, step, at, &info, options.scale ? &scaled : NULL, err);
     leat_error end;
     const int stage = tools->stage, ended = leat__decode_end(tools->decoder, &end);
     if (rc == 0 && ended < 0) {
@@ -241,6 +341,14 @@ static inline int value_rows(const leat__value *value, leat__rows *rows, leat_er
     return 0;
 }
 
+/* A picture is too large by itself, for every run, or it is too large for the budget of this one, which is no fault of the
+ * data. */
+static int fail_budget(leat_error *err) {
+    leat__error_prefix(err, "a picture may take a quarter of the byte budget, give more of it (memory): ");
+    if (err) err->code = LEAT_ERR_MEMORY;
+    return LEAT_ERR_MEMORY;
+}
+
 int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where *at, leat_error *err) {
     if (step->as.pass->decode) {
         const size_t noted = at->params ? at->params->n : 0;
@@ -253,8 +361,13 @@ int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where
         if (at->params) at->params->n = noted;
         if (trail) trail->n = moves;
         if (tools->large) leat__lock(tools->large);
-        const size_t most = budget->whole ? LEAT_MAX(budget->whole / 4, LEAT_LARGE_PICTURE) : 0;
-        const int again = run_decoding_pass(tools, step, at, most, err);
+        const size_t most =
+            LEAT_MIN(budget->whole ? LEAT_MAX(budget->whole / 4, LEAT_LARGE_PICTURE) : LEAT_DECODE_MEMORY_MAX,
+                     LEAT_DECODE_MEMORY_MAX);
+        int again = run_decoding_pass(tools, step, at, most, err);
+        if (again == LEAT_ERR_LIMIT && most < LEAT_DECODE_MEMORY_MAX &&
+            leat__decoder_wants_more(tools->decoder))
+            again = fail_budget(err);
         leat__decoder_trim(tools->decoder, small);
         if (tools->large) leat__unlock(tools->large);
         return again;
@@ -262,16 +375,17 @@ int leat__run_pass(leat__tools *tools, const leat__step *step, const leat__where
     const leat__value *value = &tools->value[step->value];
     leat__rows rows;
     LEAT_TRY(value_rows(value, &rows, err));
+    rows.next = &tools->next;
     if (step->as.pass->crop.draw) {
         leat__box box;
         const leat__draw_key key = leat__run_draw_key(tools, at);
-        LEAT_TRY(leat__draw_crop(&box, step->as.pass, &key, rows.height, rows.width, err));
+        LEAT_TRY(leat__draw_crop(&box, &step->as.pass->crop, &key, rows.height, rows.width, err));
         leat__trail_crop(tools, step, rows.height, rows.width, &box);
         rows.data += box.y * rows.stride + box.x * (rows.stride / rows.width);
         rows.height = box.height;
         rows.width = box.width;
     }
-    return finish_pass(tools, step, at, &rows, value->ndim, err);
+    return finish_pass(tools, step, at, &rows, rows.height, rows.width, value->ndim, err);
 }
 
 /* -------------------------------------------------------------------------------------------- pictures */

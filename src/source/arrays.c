@@ -59,6 +59,20 @@ static int read_slice(const leat__source *source, leat__reader *reader, uint64_t
     return 0;
 }
 
+enum { FORESEE_MIN = 256, FORESEE_MAX = 16384 }; /* bytes; what follows, the processor foresees by itself */
+
+static void foresee(const leat__source *source, uint64_t sample, leat__foreseen *out) {
+    const arrays *self = (const arrays *)source;
+    size_t most = FORESEE_MIN;
+    for (int i = 0; sample < source->n_samples && i < self->n; i++) {
+        const leat_tensor *a = &self->array[i];
+        if (a->offsets || !self->contiguous[i] || self->slice_bytes[i] < most) continue;
+        most = self->slice_bytes[i];
+        out->data = (const uint8_t *)a->data + (int64_t)sample * a->stride[0];
+        out->bytes = LEAT_MIN(most, (size_t)FORESEE_MAX);
+    }
+}
+
 static int find_run(const leat__source *source, leat__reader *reader, uint64_t first, uint64_t n,
                     leat__run *run, leat_error *err) {
     (void)reader, (void)n, (void)err;
@@ -81,8 +95,12 @@ static void close_arrays(leat__source *source) {
     for (int i = 0; i < self->n; i++) leat__free((char *)self->array[i].name);
 }
 
-static const leat__source_class arrays_class = {
-    .name = "arrays", .read = read_slice, .run = find_run, .describe = describe, .close = close_arrays};
+static const leat__source_class arrays_class = {.name = "arrays",
+                                                .read = read_slice,
+                                                .foresee = foresee,
+                                                .run = find_run,
+                                                .describe = describe,
+                                                .close = close_arrays};
 
 static int add_array(arrays *self, const leat_tensor *given, uint64_t *fingerprint, leat_error *err) {
     const int i = self->n;

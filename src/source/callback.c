@@ -132,14 +132,15 @@ int leat__fail_no_identity(const char *source, leat_error *err) {
 }
 
 /* Only the program can tell whether its data has changed. */
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
-    (void)n_threads;
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
+    (void)n_threads, (void)exact;
     *out = ((const callback *)source)->given.identity;
     return *out ? 0 : leat__fail_no_identity("source", err);
 }
 
 static const leat__source_class callback_class = {.version = version,
                                                   .name = "source",
+                                                  .calls = true,
                                                   .read = read_sample,
                                                   .describe = describe,
                                                   .prepare = prepare,

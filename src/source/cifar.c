@@ -67,9 +67,9 @@ static void close_cifar(leat__source *source) {
     leat__source_free(&((cifar *)source)->records);
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     const leat__source *records = ((const cifar *)source)->records;
-    return records->class->version(records, n_threads, out, err);
+    return records->class->version(records, n_threads, exact, out, err);
 }
 
 static const leat__source_class cifar_class = {.name = "cifar",

@@ -287,11 +287,11 @@ static uint64_t no_size(const leat__source *source, uint64_t sample) {
     return 0;
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     *out = 0;
     for (int k = 0; k < source->n_parts; k++) {
         uint64_t own;
-        LEAT_TRY(source->part[k]->class->version(source->part[k], n_threads, &own, err));
+        LEAT_TRY(source->part[k]->class->version(source->part[k], n_threads, exact, &own, err));
         *out = leat__hash(&own, sizeof own, *out);
     }
     return 0;

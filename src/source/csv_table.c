@@ -43,13 +43,13 @@ static bool known(const leat__source *source, uint64_t sample, int field, leat__
     return true;
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     const csv_table *self = (const csv_table *)source;
     leat__stat st;
     (void)n_threads;
     *out = 0;
     LEAT_TRY(leat__file_stat(self->path, &st, err));
-    return leat__source_date(self->path, st.size, st.mtime_ns, out, err);
+    return leat__source_date(self->path, st.size, st.mtime_ns, exact, out, err);
 }
 
 static const leat__source_class csv_class = {.name = "csv",

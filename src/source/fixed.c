@@ -139,12 +139,13 @@ static void close_fixed(leat__source *source) {
     leat__free(self->part);
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     (void)n_threads;
     const fixed *self = (const fixed *)source;
     *out = 0;
     for (size_t i = 0; i < self->n_parts; i++)
-        LEAT_TRY(leat__source_date(self->part[i].path, self->part[i].size, self->part[i].mtime_ns, out, err));
+        LEAT_TRY(leat__source_date(self->part[i].path, self->part[i].size, self->part[i].mtime_ns, exact, out,
+                                   err));
     return 0;
 }
 

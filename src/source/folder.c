@@ -2,8 +2,8 @@
 /* A directory tree of images: one file a sample, its label the top-level sub-directory.
  *
  * The index is a few flat arrays (about 20 bytes and the file's name for each image), the same in memory and in its
- * side file. It is trusted as long as no directory of the tree has changed since; a file that was overwritten in place
- * is noticed when it is read. The scan itself is in scan.c. */
+ * side file. It is trusted as long as no directory of the tree has changed since. A file that was overwritten in place is
+ * noticed when it is read: it is read as it is now, and the side file goes. The scan itself is in scan.c. */
 #include "source/folder.h"
 
 #include <limits.h>
@@ -20,6 +20,8 @@ typedef struct folder {
     leat__folder_index index;
     char *root;
     bool labelled;
+    char *side;       /* the side file that the index comes from; NULL: the folder was scanned now */
+    leat__once stale; /* the side file was removed */
 } folder;
 
 void leat__folder_index_free(leat__folder_index *index) {
@@ -54,6 +56,23 @@ uint64_t leat__folder_size(const leat__source *source, uint64_t sample) {
     return file_at(&((const folder *)source)->index, sample)->size;
 }
 
+static int remove_side(void *user, leat_error *err) {
+    (void)err;
+    leat__file_remove(user, NULL);
+    return 1;
+}
+
+/* What to do with a file of another size than the index says. */
+static int meet_other_size(const folder *self, const char *path, uint64_t expected, uint64_t found,
+                           leat_error *err) {
+    char shown[400];
+    if (self->side) return leat__once_do(&((folder *)self)->stale, remove_side, self->side, err), 0;
+    return leat__fail(err, LEAT_ERR_IO,
+                      "%s had %" PRIu64 " bytes when this run began and has %" PRIu64
+                      " now: it is still being written",
+                      leat__printable(shown, sizeof shown, path, strlen(path)), expected, found);
+}
+
 static int read_file(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
                      leat_error *err) {
     const folder *self = (const folder *)source;
@@ -64,30 +83,25 @@ static int read_file(const leat__source *source, leat__reader *reader, uint64_t 
     leat__file file;
     LEAT_TRY(leat__file_open(&file, path, err));
     const uint64_t expected = file_at(&self->index, sample)->size;
-    int rc = 0;
-    char shown[400], root[300];
-    leat__printable(shown, sizeof shown, path, strlen(path));
-    if (file.size != expected) {
-        rc = leat__fail(
-            err, LEAT_ERR_IO,
-            "%s had %" PRIu64 " bytes when it was indexed and has %" PRIu64 " now: run 'leat index %s'",
-            shown, expected, file.size, leat__printable(root, sizeof root, self->root, strlen(self->root)));
-    } else if (file.size > LEAT_RECORD_BYTES_MAX) {
-        rc = leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu", shown, file.size,
+    int rc = file.size == expected ? 0 : meet_other_size(self, path, expected, file.size, err);
+    char shown[400];
+    if (rc == 0 && file.size > LEAT_RECORD_BYTES_MAX) {
+        rc = leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu",
+                        leat__printable(shown, sizeof shown, path, strlen(path)), file.size,
                         LEAT_RECORD_BYTES_MAX);
-    } else if (!leat__buf_reserve(&reader->bytes, file.size)) {
+    } else if (rc == 0 && !leat__buf_reserve(&reader->bytes, file.size)) {
         rc = leat__fail_memory(err, file.size, path);
-    } else {
+    } else if (rc == 0) {
         rc = leat__file_read_at(&file, reader->bytes.data, file.size, 0, path, err);
         reader->bytes_read += file.size;
     }
     leat__file_close(&file);
     if (rc < 0) return rc;
     values[0] = (leat__value){.data = reader->bytes.data,
-                              .bytes = expected,
+                              .bytes = file.size,
                               .dtype = LEAT_DTYPE_BYTES,
                               .ndim = 1,
-                              .shape = {(int64_t)expected}};
+                              .shape = {(int64_t)file.size}};
     if (self->labelled)
         values[1] = (leat__value){
             .data = (const uint8_t *)&dir_of(&self->index, file_at(&self->index, sample))->label,
@@ -105,6 +119,8 @@ static void describe(const leat__source *source, uint64_t sample, char *text, si
 static void close_folder(leat__source *source) {
     folder *self = (folder *)source;
     leat__folder_index_free(&self->index);
+    leat__once_destroy(&self->stale);
+    leat__free(self->side);
     leat__free(self->root);
 }
 
@@ -135,11 +151,13 @@ static bool full_path(const leat__source *source, uint64_t sample, char *text, s
     return (size_t)snprintf(text, cap, "%s/%s", self->root, relative) < cap;
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
-    return leat__source_date_all(source, full_path, n_threads, ((const folder *)source)->root, out, err);
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
+    return leat__source_date_all(source, full_path, n_threads, exact, ((const folder *)source)->root, out,
+                                 err);
 }
 
 static const leat__source_class folder_class = {.name = "folder",
+                                                .tree = true,
                                                 .read_us = 30,
                                                 .version = version,
                                                 .read = read_file,
@@ -155,7 +173,7 @@ static const leat__source_class folder_class = {.name = "folder",
 /* ---------------------------------------------------------------------------------------- side file
  * Payload: version, labels and links as asked for, time of the scan, then the three buffers with their lengths. */
 
-enum { INDEX_VERSION = 1, INDEX_FACTS = 8 };
+enum { INDEX_VERSION = 2, INDEX_FACTS = 8 };
 
 static void index_facts(uint64_t facts[INDEX_FACTS], const leat__folder_index *index,
                         const leat__folder_options *options) {
@@ -168,6 +186,7 @@ static void index_facts(uint64_t facts[INDEX_FACTS], const leat__folder_index *i
 typedef struct freshness {
     const leat__folder_index *index;
     const char *root;
+    leat__side_place place;
 } freshness;
 
 static int check_dir(void *user, uint64_t item, int worker, leat_error *err) {
@@ -179,8 +198,14 @@ static int check_dir(void *user, uint64_t item, int worker, leat_error *err) {
     snprintf(path, sizeof path, "%s/%s", check->root, text_at(check->index, dir->path));
     LEAT_TRY(leat__file_stat(path, &st, err));
     /* A change within the clock's grain of the scan could have been missed by it. */
-    const bool same = st.mtime_ns == dir->mtime_ns && st.mtime_ns < check->index->scanned_ns - 20000000;
-    return same ? 0 : LEAT_ERR_STATE;
+    const bool same = st.mtime_ns == dir->mtime_ns && st.ctime_ns == dir->ctime_ns &&
+                      st.inode == dir->inode &&
+                      LEAT_MAX(st.mtime_ns, st.ctime_ns) < check->index->scanned_ns - LEAT_SIDE_GRAIN_NS;
+    if (same) return 0;
+    uint64_t names;
+    if (check->place != LEAT_SIDE_BESIDE) return LEAT_ERR_STATE;
+    LEAT_TRY(leat__folder_names(path, &names, err));
+    return names == dir->names ? 0 : LEAT_ERR_STATE;
 }
 
 /* Names that lead out of the folder are not ours. */
@@ -212,37 +237,45 @@ static bool index_ok(const leat__folder_index *index) {
     return true;
 }
 
-static bool load_index(leat__folder_index *index, const leat__folder_options *options,
-                       const leat__open_options *open) {
-    leat__buf side = {.kind = LEAT_MEM_INDEX};
-    const uint8_t *data;
-    size_t n;
-    bool good = leat__side_load(options->path, options->path, LEAT_SIDEFILE_FOLDER, open, &side, &data, &n);
+static bool load_from(leat__folder_index *index, leat__side *side, leat__side_place place,
+                      const leat__folder_options *options, const leat__open_options *open, leat__buf *buf) {
     uint64_t facts[INDEX_FACTS];
-    if (good && n >= sizeof facts) {
-        memcpy(facts, data, sizeof facts);
-        data += sizeof facts, n -= sizeof facts;
-        good = facts[0] == INDEX_VERSION && facts[1] == options->follow_links && facts[4] <= n &&
-               facts[5] <= n && facts[6] <= n && facts[4] + facts[5] + facts[6] == n &&
-               facts[5] % sizeof(leat__folder_dir) == 0 && facts[6] % sizeof(leat__folder_file) == 0;
-    } else {
-        good = false;
+    if (!leat__side_load(side, place, options->path, options->path, LEAT_SIDEFILE_FOLDER, open, buf) ||
+        side->n < sizeof facts)
+        return false;
+    const uint8_t *data = side->data + sizeof facts;
+    const size_t n = side->n - sizeof facts;
+    memcpy(facts, side->data, sizeof facts);
+    if (facts[0] != INDEX_VERSION || facts[1] != options->follow_links || facts[4] > n || facts[5] > n ||
+        facts[6] > n || facts[4] + facts[5] + facts[6] != n || facts[5] % sizeof(leat__folder_dir) != 0 ||
+        facts[6] % sizeof(leat__folder_file) != 0)
+        return false;
+    *index = (leat__folder_index){
+        .pool.kind = LEAT_MEM_INDEX, .dirs.kind = LEAT_MEM_INDEX, .files.kind = LEAT_MEM_INDEX};
+    index->scanned_ns = (int64_t)facts[2];
+    index->n_classes = facts[3];
+    index->n_ignored = facts[7];
+    freshness check = {.index = index, .root = options->path, .place = place};
+    const bool good =
+        leat__buf_append(&index->pool, data, facts[4]) &&
+        leat__buf_append(&index->dirs, data + facts[4], facts[5]) &&
+        leat__buf_append(&index->files, data + facts[4] + facts[5], facts[6]) && index_ok(index) &&
+        leat__parallel(open->n_threads, facts[5] / sizeof(leat__folder_dir), check_dir, &check, NULL) == 0;
+    if (!good) leat__folder_index_free(index);
+    return good;
+}
+
+static bool load_index(folder *self, const leat__folder_options *options, const leat__open_options *open) {
+    leat__buf buf = {.kind = LEAT_MEM_INDEX};
+    leat__side side;
+    bool good = false;
+    for (int place = 0; place < LEAT_SIDE_PLACES && !good; place++) {
+        good = load_from(&self->index, &side, place, options, open, &buf);
+        if (side.refused)
+            snprintf(self->base.warning, sizeof self->base.warning, "%.700s " LEAT_NOT_TRUSTED, side.file);
     }
-    if (good) {
-        *index = (leat__folder_index){
-            .pool.kind = LEAT_MEM_INDEX, .dirs.kind = LEAT_MEM_INDEX, .files.kind = LEAT_MEM_INDEX};
-        index->scanned_ns = (int64_t)facts[2];
-        index->n_classes = facts[3];
-        index->n_ignored = facts[7];
-        good = leat__buf_append(&index->pool, data, facts[4]) &&
-               leat__buf_append(&index->dirs, data + facts[4], facts[5]) &&
-               leat__buf_append(&index->files, data + facts[4] + facts[5], facts[6]) && index_ok(index);
-        freshness check = {.index = index, .root = options->path};
-        good = good && leat__parallel(open->n_threads, facts[5] / sizeof(leat__folder_dir), check_dir, &check,
-                                      NULL) == 0;
-        if (!good) leat__folder_index_free(index);
-    }
-    leat__buf_free(&side);
+    leat__buf_free(&buf);
+    if (good) self->side = leat__strdup(LEAT_MEM_INDEX, side.file);
     return good;
 }
 
@@ -260,7 +293,7 @@ static void store_index(folder *self, const leat__folder_options *options, const
                       leat__side_store(options->path, options->path, LEAT_SIDEFILE_FOLDER, open, payload.data,
                                        payload.size, &why);
     if (!kept)
-        snprintf(self->base.warning, sizeof self->base.warning, "the index of %.80s is not kept: %.180s",
+        snprintf(self->base.warning, sizeof self->base.warning, "the index of %.80s is not kept: %.1000s",
                  options->path, why.message);
     leat__buf_free(&payload);
 }
@@ -393,8 +426,9 @@ int leat__folder_open(leat__source **out, const leat__folder_options *options, c
     leat__source *base = &self->base;
     base->class = &folder_class;
     self->root = leat__real_path(options->path);
-    int rc = self->root ? 0 : leat__fail_memory(err, PATH_MAX, "a path");
-    if (rc == 0 && !load_index(&self->index, options, open)) {
+    int rc = leat__once_init(&self->stale, err);
+    if (rc == 0 && !self->root) rc = leat__fail_memory(err, PATH_MAX, "a path");
+    if (rc == 0 && !load_index(self, options, open)) {
         rc = leat__folder_scan(&self->index, options, open, err);
         if (rc == 0 && self->index.files.size > 0) store_index(self, options, open);
     }

@@ -129,10 +129,10 @@ static bool real_file(const leat__source *source, uint64_t sample, char *text, s
     return fits;
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     const list *self = (const list *)source;
-    return leat__source_date_all(source, leat__list_path, n_threads, *self->root ? self->root : ".", out,
-                                 err);
+    return leat__source_date_all(source, leat__list_path, n_threads, exact, *self->root ? self->root : ".",
+                                 out, err);
 }
 
 static const leat__source_class list_class = {.name = "list",

@@ -107,7 +107,7 @@ static void close_arrays(leat__source *source) {
     for (int i = 0; i < self->n; i++) leat__npy_array_free(&self->array[i]);
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     (void)n_threads;
     const npy_arrays *self = (const npy_arrays *)source;
     *out = 0;
@@ -118,7 +118,7 @@ static int version(const leat__source *source, int n_threads, uint64_t *out, lea
         char *colon = strrchr(file, ':');
         if (colon && leat__file_stat(file, &st, NULL) < 0) *colon = 0; /* a member of an archive */
         LEAT_TRY(leat__file_stat(file, &st, err));
-        LEAT_TRY(leat__source_date(file, st.size, st.mtime_ns, out, err));
+        LEAT_TRY(leat__source_date(file, st.size, st.mtime_ns, exact, out, err));
     }
     return 0;
 }

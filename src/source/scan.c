@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/thread.h"
 #include "source/folder.h"
 
@@ -13,7 +14,8 @@ typedef struct scan_dir {
     char *path;    /* relative to the root */
     size_t parent; /* SIZE_MAX for the root */
     uint64_t device, inode;
-    int64_t mtime_ns;
+    int64_t mtime_ns, ctime_ns;
+    uint64_t digest;   /* of its names */
     leat__buf files;   /* of found */
     leat__buf folders; /* of char *, names */
     leat__buf names;   /* texts of both */
@@ -65,19 +67,39 @@ static bool is_ancestor(const scan *walk, const scan_dir *dir, const leat__stat 
     }
 }
 
+/* A sum, since the order in which a directory is listed means nothing. */
+static void add_name(uint64_t *digest, const char *name) {
+    *digest += leat__hash(name, strlen(name), 0);
+}
+
+static int count_name(void *user, const char *name, char kind, leat_error *err) {
+    (void)kind, (void)err;
+    if (name[0] != '.') add_name(user, name);
+    return 0;
+}
+
+int leat__folder_names(const char *path, uint64_t *out, leat_error *err) {
+    *out = 0;
+    return leat__dir_list(path, count_name, out, err);
+}
+
 static int take_entry(void *user, const char *name, char kind, leat_error *err) {
     const listing *list = user;
     scan_dir *dir = list->dir;
     if (name[0] == '.') return 0;
+    add_name(&dir->digest, name);
     const bool image = is_image_name(name);
     if (kind == 'f' && !image) return dir->ignored++, 0;
     char path[PATH_MAX];
     leat__stat st = {.is_dir = kind == 'd'};
     /* The size is part of the dataset's fingerprint; a link or an unknown kind says nothing by itself. A link to
-     * nowhere is no image. */
+     * nowhere is no image. A disk that fails stops the walk: without this file it would be another data set. */
     if (kind != 'd') {
         LEAT_TRY(full_path(path, list->walk, dir->path, name, err));
-        if (leat__file_stat(path, &st, NULL) < 0) return dir->ignored++, 0;
+        leat_error why;
+        const int rc = leat__file_stat(path, &st, &why);
+        if (rc < 0 && leat__error_is_fault(&why)) return *err = why, rc;
+        if (rc < 0) return dir->ignored++, 0;
         if (kind == 'l' && st.is_dir && (!list->walk->follow || is_ancestor(list->walk, dir, &st))) return 0;
     }
     if (!st.is_dir && (!st.is_file || !image)) return dir->ignored++, 0;
@@ -100,7 +122,7 @@ static int list_dir(void *user, uint64_t item, int worker, leat_error *err) {
     leat__stat st;
     LEAT_TRY(full_path(path, walk, dir->path, "", err));
     LEAT_TRY(leat__file_stat(path, &st, err));
-    dir->device = st.device, dir->inode = st.inode, dir->mtime_ns = st.mtime_ns;
+    dir->device = st.device, dir->inode = st.inode, dir->mtime_ns = st.mtime_ns, dir->ctime_ns = st.ctime_ns;
     listing list = {.walk = walk, .dir = dir};
     return leat__dir_list(path, take_entry, &list, err);
 }
@@ -177,6 +199,9 @@ static int build_index(leat__folder_index *index, scan *walk, leat_error *err) {
         scan_dir *dir = &walk->dir[i];
         const leat__folder_dir kept = {.path = index->pool.size,
                                        .mtime_ns = dir->mtime_ns,
+                                       .ctime_ns = dir->ctime_ns,
+                                       .inode = dir->inode,
+                                       .names = dir->digest,
                                        .label = label_of(dir->path, top, sizeof top, &index->n_classes)};
         index->n_ignored += dir->ignored;
         const size_t n = dir->files.size / sizeof(found);

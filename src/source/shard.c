@@ -165,7 +165,7 @@ static int more(leat__shard_reader *r, leat__block *block, leat_error *err) {
     } else {
         const int rc = leat__inflate_run(*inflater(r), r->in.data + r->in_at, r->in.size - r->in_at, &used,
                                          out->data + out->size, room, &made, last, err);
-        if (rc == LEAT_ERR_MEMORY || (rc < 0 && made == 0)) return rc;
+        if (rc < 0 && made == 0) return rc;
         if (rc < 0) r->damage = *err; /* what comes before it is whole */
         r->inflated_all = rc == 1;
     }
@@ -207,6 +207,12 @@ static int lose_rest(leat__shard_reader *r, leat__block *block, size_t at, const
     return 1;
 }
 
+/* A fault of the machine is no damage of the shard: it ends the stream, whatever the policy. */
+static int pass_on(leat_error *err, const leat_error *cause) {
+    if (err) *err = *cause;
+    return cause->code;
+}
+
 /* The length of the record at *at is damaged: on to the next place where a record begins for certain. 0, or 1 if there is
  * none. */
 static int skip_damage(leat__shard_reader *r, leat__block *block, size_t *at, leat_error *err) {
@@ -214,7 +220,7 @@ static int skip_damage(leat__shard_reader *r, leat__block *block, size_t *at, le
     int rc = 1;
     for (size_t look = LOOK_BYTES;; look *= 2) {
         while (rc == 1 && block->bytes.size - *at < look) rc = more(r, block, &cause);
-        if (rc == LEAT_ERR_MEMORY) return leat__fail(err, rc, "%s", cause.message);
+        if (rc < 0 && leat__error_is_fault(&cause)) return pass_on(err, &cause);
         if (rc < 0)
             return lose_rest(r, block, *at,
                              "its length is damaged, and so are the compressed bytes behind it", err);
@@ -276,7 +282,7 @@ static int cut(leat__shard_reader *r, leat__block *block, size_t *at, size_t byt
         if (block->n > 0 && block->bytes.size >= bytes - bytes / 16) return 0;
         leat_error cause;
         const int rc = more(r, block, &cause);
-        if (rc == LEAT_ERR_MEMORY) return leat__fail(err, rc, "%s", cause.message);
+        if (rc < 0 && leat__error_is_fault(&cause)) return pass_on(err, &cause);
         if (rc < 0) return lose_rest(r, block, *at, cause.message, err);
         if (rc == 1) continue;
         if (have == 0) return 1;

@@ -182,13 +182,14 @@ static uint64_t parts_of_pieces(const leat__source *source, int leaf, const leat
     return UINT64_C(1) << leaf;
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     const leat__shards *s = ((const stream_source *)source)->stream;
     (void)n_threads;
     *out = s->program.identity;
     if (s->program.begin && !*out) return leat__fail_no_identity("stream", err);
     for (size_t i = 0; i < s->paths.n; i++)
-        LEAT_TRY(leat__source_date(s->paths.path[i], s->facts[i].size, s->facts[i].mtime_ns, out, err));
+        LEAT_TRY(
+            leat__source_date(s->paths.path[i], s->facts[i].size, s->facts[i].mtime_ns, exact, out, err));
     return 0;
 }
 

@@ -47,41 +47,55 @@ static bool cached_path(const char *home, const char *path, const leat__open_opt
     return named;
 }
 
-static const uint8_t *load_one(const char *path, int kind, leat__buf *buf, size_t *n) {
-    if (leat__file_read_all(path, buf, SIZE_MAX / 2, NULL) < 0) return NULL;
-    return leat__sidefile_payload(buf->data, buf->size, kind, n);
+static bool read_trusted(leat__side *out, uint32_t owner, bool trust, leat__buf *buf) {
+    leat__file file;
+    if (leat__file_open(&file, out->file, NULL) < 0) return false;
+    out->refused = !trust && !leat__file_trusted(&file, owner);
+    const bool good = !out->refused && file.size <= SIZE_MAX / 2 && leat__buf_reserve(buf, file.size) &&
+                      leat__file_read_at(&file, buf->data, file.size, 0, out->file, NULL) == 0;
+    if (good) buf->size = file.size;
+    leat__file_close(&file);
+    return good;
 }
 
-bool leat__side_load(const char *home, const char *path, int kind, const leat__open_options *options,
-                     leat__buf *buf, const uint8_t **data, size_t *n) {
-    char place[PATH_MAX];
-    *data = NULL;
+bool leat__side_load(leat__side *out, leat__side_place place, const char *home, const char *path, int kind,
+                     const leat__open_options *options, leat__buf *buf) {
+    leat__stat st = {.owner = LEAT_NO_OWNER};
+    out->refused = false;
     if (options->no_side_files || options->refresh) return false;
-    if (leat__side_beside(path, ".leatidx", place, sizeof place)) *data = load_one(place, kind, buf, n);
-    if (!*data && cached_path(home, path, options, false, place, sizeof place, NULL))
-        *data = load_one(place, kind, buf, n);
-    return *data != NULL;
+    if (place == LEAT_SIDE_BESIDE && leat__file_stat(path, &st, NULL) < 0) return false;
+    const bool named = place == LEAT_SIDE_BESIDE
+                           ? leat__side_beside(path, ".leatidx", out->file, sizeof out->file)
+                           : cached_path(home, path, options, false, out->file, sizeof out->file, NULL);
+    if (!named || !read_trusted(out, st.owner, options->trust, buf)) return false;
+    out->data = leat__sidefile_payload(buf->data, buf->size, kind, &out->n);
+    return out->data != NULL;
 }
 
-bool leat__side_store(const char *home, const char *path, int kind, const leat__open_options *options,
-                      const void *payload, size_t n, leat_error *why) {
-    char place[PATH_MAX];
-    if (options->no_side_files) return true;
-    if (options->beside) {
-        if (!leat__side_beside(path, ".leatidx", place, sizeof place)) {
-            leat__fail(why, LEAT_ERR_ARGUMENT, "the path has %zu bytes", strlen(path));
-            return false;
-        }
-    } else if (!cached_path(home, path, options, true, place, sizeof place, why)) {
-        return false;
-    }
+bool leat__side_write(const char *file, int kind, const void *payload, size_t n, leat_error *why) {
     uint8_t header[LEAT_SIDEFILE_HEADER];
     leat__sidefile_write_header(header, kind, payload, n);
     leat__out *out;
-    if (leat__out_open(&out, place, why) < 0) return false;
+    if (leat__out_open(&out, file, why) < 0) return false;
+    leat__out_guard(out);
     int rc = leat__out_write(out, header, sizeof header, why);
     if (rc == 0) rc = leat__out_write(out, payload, n, why);
     if (rc == 0) return leat__out_commit(&out, why) == 0;
     leat__out_abort(&out);
     return false;
+}
+
+bool leat__side_store(const char *home, const char *path, int kind, const leat__open_options *options,
+                      const void *payload, size_t n, leat_error *why) {
+    char file[PATH_MAX];
+    if (options->no_side_files) return true;
+    if (options->beside) {
+        if (!leat__side_beside(path, ".leatidx", file, sizeof file)) {
+            leat__fail(why, LEAT_ERR_ARGUMENT, "the path has %zu bytes", strlen(path));
+            return false;
+        }
+    } else if (!cached_path(home, path, options, true, file, sizeof file, why)) {
+        return false;
+    }
+    return leat__side_write(file, kind, payload, n, why);
 }

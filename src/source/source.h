@@ -6,6 +6,7 @@
 #define LEAT_SOURCE_SOURCE_H
 
 #include "base/file.h"
+#include "base/foresee.h"
 #include "base/sets.h"
 
 #define LEAT_FIELDS_MAX 32
@@ -52,6 +53,8 @@ typedef struct leat__piece {
 typedef struct leat__source_class {
     const char *name;
     bool sharded;        /* its records lie in shards, which leat__indexed_shards tells */
+    bool calls;          /* reading calls a function of the program                     */
+    bool tree;           /* a directory tree of image files, which leat pack takes      */
     double read_us;      /* what a read takes beyond moving the bytes: opening a file   */
     double bytes_per_us; /* ... or making them; 0 = they exist already                  */
     /* Fills values[0 .. n_fields). The memory is the reader's or the source's, valid until the reader's next read.
@@ -64,8 +67,9 @@ typedef struct leat__source_class {
     void (*close_reader)(leat__reader *); /* may be NULL */
     void (*close)(leat__source *);        /* frees everything but the struct itself */
     /* A hash of the paths of its files, their sizes and modification times. If it is equal, no file has changed, and what a
-     * cache on disk holds is valid. NULL: the source cannot tell. */
-    int (*version)(const leat__source *, int n_threads, uint64_t *out, leat_error *);
+     * cache on disk holds is valid. exact: with their inodes and times of change too, which a program cannot set back, and which
+     * a copy does not keep. NULL: the source cannot tell. */
+    int (*version)(const leat__source *, int n_threads, bool exact, uint64_t *out, leat_error *);
     /* The value of a numeric field from the index alone, without reading the sample; false if the index does not hold it.
      * room has 8 bytes for the value. May be NULL. */
     bool (*known)(const leat__source *, uint64_t sample, int field, leat__value *value, void *room);
@@ -81,6 +85,9 @@ typedef struct leat__source_class {
     uint64_t (*parts)(const leat__source *, uint64_t sample);
     /* These consecutive samples will be read soon: the system may fetch them with one long read. May be NULL. */
     void (*will_read)(const leat__source *, leat__reader *, uint64_t first, uint64_t last);
+    /* Where the sample lies, or the beginning of its largest field, if that is in memory; the caller brings it into the caches
+     * while it works on another one. May be NULL. */
+    void (*foresee)(const leat__source *, uint64_t sample, leat__foreseen *out);
     /* Samples first to first + n - 1 at once, valid until the reader's next read: 0, LEAT_RUN_NONE or an error. NULL: none. */
     int (*run)(const leat__source *, leat__reader *, uint64_t first, uint64_t n, leat__run *, leat_error *);
     /* How many bytes of storage a sample takes, from the index alone. NULL: only reading tells. */
@@ -111,7 +118,7 @@ struct leat__source {
     bool paired_anew;    /* which samples of its parts meet is drawn in every epoch */
     bool no_read_ahead;  /* only workers read                                      */
     char title[256];     /* "folder photos: 1,281,167 images in 1,000 classes"     */
-    char warning[300];   /* what was ignored or could not be kept; empty if nothing */
+    char warning[1200];  /* what was ignored or could not be kept; empty if nothing */
 };
 
 typedef struct leat__open_options { /* what all sources share when they are opened         */
@@ -122,16 +129,18 @@ typedef struct leat__open_options { /* what all sources share when they are open
     bool no_side_files;
     bool beside;  /* write side files beside the data                       */
     bool refresh; /* do not trust side files that are there                 */
+    bool trust;   /* those of other users too, and those that others may write to */
     leat_progress_fn progress;
     void *user;
 } leat__open_options;
 
 /* dates.c, for class->version: folds where a file lies, its size and when it was written to into *hash. */
-int leat__source_date(const char *path, uint64_t size, int64_t mtime_ns, uint64_t *hash, leat_error *err);
+int leat__source_date(const char *path, uint64_t size, int64_t mtime_ns, bool exact, uint64_t *hash,
+                      leat_error *err);
 /* The same for the file of every sample, since a file that is overwritten in place changes neither its folder nor, perhaps,
  * its size. path gives the file of a sample. */
 typedef bool leat__source_path_fn(const leat__source *source, uint64_t sample, char *text, size_t cap);
-int leat__source_date_all(const leat__source *source, leat__source_path_fn *path, int n_threads,
+int leat__source_date_all(const leat__source *source, leat__source_path_fn *path, int n_threads, bool exact,
                           const char *root, uint64_t *out, leat_error *err);
 void leat__source_free(leat__source **source);
 /* Plain sources in it: 1, or those of its parts together. */

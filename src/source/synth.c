@@ -304,8 +304,8 @@ static bool known(const leat__source *source, uint64_t sample, int field, leat__
 }
 
 /* It changes with its numbers alone, and those are its fingerprint. */
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
-    (void)n_threads, (void)err;
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
+    (void)n_threads, (void)exact, (void)err;
     *out = source->fingerprint;
     return 0;
 }

@@ -145,9 +145,9 @@ static uint64_t parts(const leat__source *source, uint64_t window) {
     return self->inner->class->parts ? self->inner->class->parts(self->inner, first_of(self, window)) : 1;
 }
 
-static int version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+static int version(const leat__source *source, int n_threads, bool exact, uint64_t *out, leat_error *err) {
     const windows *self = (const windows *)source;
-    return self->inner->class->version(self->inner, n_threads, out, err);
+    return self->inner->class->version(self->inner, n_threads, exact, out, err);
 }
 
 static void will_read(const leat__source *source, leat__reader *reader, uint64_t first, uint64_t last) {

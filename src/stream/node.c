@@ -46,6 +46,12 @@ static void size_shards(leat__node *node, int n_readers) {
     node->ahead_max = node->n_open > 1 ? node->bytes_max / 2 / ((size_t)node->n_open - 1) : 0;
 }
 
+static bool filters_call(const leat__node *node) {
+    for (int i = 0; i < node->what->n_filters; i++)
+        if (node->what->filter[i]->called || node->what->filter[i]->called_before) return true;
+    return false;
+}
+
 static int make_shards(leat__node *node, leat_error *err) {
     LEAT_TRY(leat__shard_order_new(node, err));
     /* Two of the window, one of each open shard, one for small ones to be copied into, and what is left over. */
@@ -56,6 +62,7 @@ static int make_shards(leat__node *node, leat_error *err) {
         if (!shard->reader) return LEAT_ERR_MEMORY;
         if (node->what->n_filters && !(shard->tools = leat__tools_new(node->plan, err)))
             return LEAT_ERR_MEMORY;
+        if (shard->tools) shard->tools->timed = filters_call(node);
     }
     return 0;
 }
@@ -356,11 +363,12 @@ void leat__node_mark(const leat__node *node, uint64_t epoch, uint64_t position, 
     own->records = needed ? order->length[0] : 0;
 }
 
-uint64_t leat__node_bytes_read(const leat__node *node) {
-    uint64_t sum = node->bytes_read;
+void leat__node_stats(const leat__node *node, leat_stats *stats) {
+    stats->bytes_read += node->bytes_read;
+    stats->shards += node->n_open;
+    stats->stage_s[LEAT_STAGE_CALL] += (double)node->call_ns * 1e-9;
     for (int k = 0; k < node->n_parts; k++)
-        if (node->part[k].node) sum += leat__node_bytes_read(node->part[k].node);
-    return sum;
+        if (node->part[k].node) leat__node_stats(node->part[k].node, stats);
 }
 
 void leat__node_describe(const leat__node *node, uint64_t number, char *text, size_t cap) {

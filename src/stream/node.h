@@ -158,6 +158,7 @@ struct leat__node {
     size_t ahead_max;                /* of one open shard, before they are emitted               */
     size_t bytes, used;              /* now                                                      */
     uint64_t bytes_read;
+    uint64_t call_ns;  /* in functions of the program: filters */
     leat_error broken; /* why nothing more can come */
 };
 
@@ -170,9 +171,11 @@ struct leat__stream {
     leat__node *root;
     pthread_t thread[LEAT_INFLATERS_MAX];
     int n_threads, n_running, n_idle;
+    int n_begun; /* readers so far: the number of the next one */
     bool stop;
-    bool waiting;     /* a batch waits for the readers      */
-    uint64_t n_taken; /* samples that batches keep          */
+    bool waiting;                 /* a batch waits for the readers      */
+    uint64_t n_taken;             /* samples that batches keep          */
+    uint64_t read_ns, blocked_ns; /* of the threads: at work, and blocked meanwhile */
 };
 
 /* Bytes for the list of a block's records, unless they are very small. */
@@ -214,7 +217,8 @@ void leat__node_end_run(leat__node *node);
 bool leat__node_length_known(const leat__node *node);
 /* Whether the order needs the number of samples, which only reading tells. */
 bool leat__node_counting(const leat__node *node);
-uint64_t leat__node_bytes_read(const leat__node *node);
+/* Adds what this node and its parts have read, and have open. */
+void leat__node_stats(const leat__node *node, leat_stats *stats);
 void leat__node_describe(const leat__node *node, uint64_t number, char *text, size_t cap);
 void leat__stream_wake_readers(leat__stream *stream);
 

@@ -135,6 +135,10 @@ void leat__node_read(leat__node *node) {
     if (rc >= 0 && !made && !spare && leat__block_is_small(node, b)) made = leat__block_new(node);
     leat__lock(mutex);
     s->busy = false;
+    if (s->tools) {
+        node->call_ns += s->tools->stage_ns[LEAT_STAGE_CALL];
+        s->tools->stage_ns[LEAT_STAGE_CALL] = 0;
+    }
     node->bytes_read += leat__shard_bytes_read(s->reader) - read_before;
     if (made) leat__block_own(node, made);
     if (made && made != b) leat__block_recycle(node, made);

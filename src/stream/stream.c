@@ -14,8 +14,11 @@ void leat__stream_wake_readers(leat__stream *stream) {
 /* The only threads that inflate. */
 static void *reader_main(void *argument) {
     leat__stream *stream = argument;
+    leat__waits waits;
     leat__account_use(stream->account);
+    leat__waits_open(&waits);
     leat__lock(&stream->mutex);
+    const int number = stream->n_begun++;
     while (!stream->stop) {
         if (!leat__node_hungry(stream->root)) {
             stream->n_idle++;
@@ -23,13 +26,20 @@ static void *reader_main(void *argument) {
             stream->n_idle--;
             continue;
         }
+        const leat__moment began = leat__waits_now(&waits);
+        if (stream->options.reading) stream->options.reading(stream->options.user, number, true);
         leat__node_read(stream->root);
+        if (stream->options.reading) stream->options.reading(stream->options.user, number, false);
+        const leat__moment ended = leat__waits_now(&waits);
+        stream->read_ns += ended.now_ns - began.now_ns;
+        stream->blocked_ns += leat__waits_between(&began, &ended);
         if (!stream->waiting || !leat__node_awaited(stream->root)) continue;
         stream->waiting = false;
         leat__unlock(&stream->mutex);
         stream->options.wake(stream->options.user);
         leat__lock(&stream->mutex);
     }
+    leat__waits_close(&waits);
     stream->n_running--;
     pthread_cond_broadcast(&stream->stopped);
     leat__unlock(&stream->mutex);
@@ -221,7 +231,11 @@ void leat__stream_describe(leat__stream *stream, uint64_t number, char *text, si
 
 void leat__stream_stats(leat__stream *stream, leat_stats *stats) {
     leat__lock(&stream->mutex);
-    stats->bytes_read = leat__node_bytes_read(stream->root);
+    leat__node_stats(stream->root, stats);
     stats->n_readers = stream->n_threads;
+    stats->readers_s = (double)stream->read_ns * 1e-9;
+    stats->readers_wait_s = (double)stream->blocked_ns * 1e-9;
+    const leat__shards *shards = stream->root->what->shards;
+    if (shards && leat__shards_program(shards)) stats->stage_s[LEAT_STAGE_CALL] += stats->readers_s;
     leat__unlock(&stream->mutex);
 }

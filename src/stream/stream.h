@@ -21,6 +21,8 @@ typedef struct leat__stream_options {
     bool synchronous;  /* no threads: leat__stream_read does their work                       */
     /* Samples that a batch waits for may be there. A reader thread calls it without holding a lock. */
     void (*wake)(void *user);
+    /* A reader thread begins to read a block of records, and has read it: with the stream's lock held. NULL = not told. */
+    void (*reading)(void *user, int reader, bool begins);
     void *user;
 } leat__stream_options;
 
@@ -58,7 +60,7 @@ void leat__stream_mark(leat__stream *stream, uint64_t epoch, uint64_t position, 
 bool leat__stream_read(leat__stream *stream);
 /* Where a sample comes from, by its number, as far as the stream was read. */
 void leat__stream_describe(leat__stream *stream, uint64_t number, char *text, size_t cap);
-/* Bytes read and reader threads. */
+/* Adds what the reader threads have read and how long that took, and the open shards. */
 void leat__stream_stats(leat__stream *stream, leat_stats *stats);
 
 /* kept.c: room for n samples. */

@@ -7,6 +7,7 @@
 #include "leat/leat_tools.h"
 #include "plan/stream_plan.h"
 #include "run/pipeline.h"
+#include "tools/tools.h"
 
 /* Workers that rest or wait for more than this share of their time are the news; below, work is. */
 static const double much = 0.3;
@@ -24,10 +25,10 @@ static double share(double part, double whole) {
     return LEAT_CLAMP(x, 0.0, 1.0);
 }
 
-static view look(const leat_pipeline *pipeline, const leat_stats *stats, double seconds) {
+static view look(const leat_pipeline *pipeline, const leat_stats *stats, double seconds, int cores) {
     view v = {.pipeline = pipeline,
               .threads = LEAT_MAX(stats->n_threads, 1),
-              .cores = leat__cpu_count(),
+              .cores = cores,
               .top = LEAT_STAGE_READ};
     const double time = seconds * v.threads, busy = time - stats->full_s;
     v.idle = share(stats->full_s, time);
@@ -127,11 +128,23 @@ static void find_work(const view *v, leat_diagnosis *out) {
         advise(out, "Try %sa smaller output, or u8 batches that the device turns into floats.",
                more ? "more threads, " : "");
         break;
+    case LEAT_STAGE_CALL:
+        tell(out, LEAT_BOTTLENECK_CALL, v->part,
+             "The program's own functions are the bottleneck: %d %% of the work.", v->part);
+        advise(out, "Try operations of leat in their place, or functions that several threads may call.");
+        break;
     default:
         tell(out, LEAT_BOTTLENECK_STORE, v->part, "Writing the batches is the bottleneck: %d %% of the work.",
              v->part);
         advise(out, "Try a smaller type for the largest field.");
     }
+}
+
+void leat__diagnose(leat_diagnosis *out, const leat_pipeline *pipeline, const leat_stats *stats,
+                    double seconds, int cores) {
+    *out = (leat_diagnosis){0};
+    const view v = look(pipeline, stats, seconds, cores);
+    if (!find_waiting(&v, out)) find_work(&v, out);
 }
 
 int leat_diagnose(leat_diagnosis *out, const leat_pipeline *pipeline, const leat_stats *stats, double seconds,
@@ -143,7 +156,6 @@ int leat_diagnose(leat_diagnosis *out, const leat_pipeline *pipeline, const leat
     if (!stats) leat_pipeline_stats(pipeline, &own);
     if (!(seconds > 0))
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_diagnose: the time must be above 0 seconds");
-    const view v = look(pipeline, stats ? stats : &own, seconds);
-    if (!find_waiting(&v, out)) find_work(&v, out);
+    leat__diagnose(out, pipeline, stats ? stats : &own, seconds, leat__cpu_count());
     return 0;
 }

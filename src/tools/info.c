@@ -34,7 +34,7 @@ typedef struct summary {
     uint64_t n_own;
     int n_detours;
     struct {
-        const char *why;
+        const char *library, *why;
         uint64_t n;
     } detour[DETOURS_MAX]; /* there are fewer reasons than that */
 } summary;
@@ -82,17 +82,20 @@ static void add_image_size(summary *s, const leat__picture_info *info) {
     s->height_sum += (uint64_t)info->height;
 }
 
-static void add_detour(summary *s, const char *why, uint64_t n) {
+static void add_detour(summary *s, const char *library, const char *why, uint64_t n) {
     int i = 0;
-    while (i < s->n_detours && strcmp(s->detour[i].why, why) != 0) i++;
+    while (i < s->n_detours &&
+           (strcmp(s->detour[i].why, why) != 0 || strcmp(s->detour[i].library, library) != 0))
+        i++;
     if (i == DETOURS_MAX) return;
-    if (i == s->n_detours) s->n_detours++, s->detour[i].why = why;
+    if (i == s->n_detours) s->n_detours++, s->detour[i].why = why, s->detour[i].library = library;
     s->detour[i].n += n;
 }
 
 static void add_decoder(summary *s, const leat__picture_info *info) {
-    if (info->codec != LEAT_CODEC_JPEG) return;
-    if (info->detour) add_detour(s, info->detour, 1);
+    const char *library = leat__codec_library(info->codec);
+    if (!library) return;
+    if (info->detour) add_detour(s, library, info->detour, 1);
     else s->n_own++;
 }
 
@@ -198,7 +201,8 @@ static void add_up(summary *to, const summary *from) {
     to->n_looked_at += from->n_looked_at;
     to->n_bad += from->n_bad;
     to->n_own += from->n_own;
-    for (int i = 0; i < from->n_detours; i++) add_detour(to, from->detour[i].why, from->detour[i].n);
+    for (int i = 0; i < from->n_detours; i++)
+        add_detour(to, from->detour[i].library, from->detour[i].why, from->detour[i].n);
     to->lost |= from->lost;
 }
 
@@ -429,7 +433,8 @@ static int finish(leat_info *info, const summary *s, bool records, leat_error *e
         memset(info->detours, 0, bytes);
         info->n_detours = s->n_detours;
         for (int i = 0; i < s->n_detours; i++) {
-            snprintf(info->detours[i].name, sizeof info->detours[i].name, "%s", s->detour[i].why);
+            snprintf(info->detours[i].name, sizeof info->detours[i].name, "%s: %s", s->detour[i].library,
+                     s->detour[i].why);
             info->detours[i].n = s->detour[i].n;
         }
         qsort(info->detours, (size_t)s->n_detours, sizeof *info->detours, by_count);

@@ -31,6 +31,7 @@ typedef struct ceiling {
     leat__buf images; /* of struct encoded                                  */
     size_t n_images, n_jpegs;
     int per_sample; /* images that a sample has                           */
+    bool fast;      /* JPEGs by the fast transform, as the pipeline does  */
     uint8_t *from, *ring;
     size_t ring_bytes, record, from_bytes;
     bool gathers;
@@ -76,7 +77,7 @@ static bool bare_begin(bare_jpeg *jpeg) {
 }
 
 /* One picture in full, as a program would that knows nothing but libjpeg's manual. False: it is damaged. */
-static bool bare_decode(bare_jpeg *jpeg, const uint8_t *bytes, size_t n, leat__buf *pixels,
+static bool bare_decode(bare_jpeg *jpeg, bool fast, const uint8_t *bytes, size_t n, leat__buf *pixels,
                         uint64_t *written) {
     struct jpeg_decompress_struct *info = &jpeg->info;
     if (setjmp(jpeg->failed)) {
@@ -88,6 +89,7 @@ static bool bare_decode(bare_jpeg *jpeg, const uint8_t *bytes, size_t n, leat__b
     if ((uint64_t)info->image_width * info->image_height > LEAT_DECODE_PIXELS_MAX) longjmp(jpeg->failed, 1);
     const bool four = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
     info->out_color_space = four ? JCS_CMYK : JCS_RGB;
+    info->dct_method = fast ? JDCT_IFAST : JDCT_ISLOW;
     jpeg_start_decompress(info);
     const size_t stride = (size_t)info->output_width * (size_t)info->output_components;
     if (!leat__buf_reserve(pixels, stride * info->output_height)) longjmp(jpeg->failed, 1);
@@ -104,7 +106,7 @@ static bool bare_decode(bare_jpeg *jpeg, const uint8_t *bytes, size_t n, leat__b
 
 static bool other_decode(leat__decoder *decoder, const uint8_t *bytes, size_t n, leat__buf *pixels,
                          uint64_t *written) {
-    const leat__decode_options options = {.channels = 3};
+    const leat__decode_options options = {.channels = 3, .reference = true};
     leat__picture_info info;
     if (leat__decode_begin(decoder, bytes, n, &options, &info, NULL) < 0) return false;
     const size_t stride = (size_t)info.width * (size_t)info.channels;
@@ -126,8 +128,9 @@ static void decode_loop(climber *self, uint64_t begin, uint64_t until) {
         for (size_t i = roof->n_images * (size_t)self->number / (size_t)self->of; now < until; i++) {
             const encoded *image = &images[i % roof->n_images];
             const uint8_t *bytes = roof->bytes.data + image->offset;
-            const bool good = image->jpeg ? bare_decode(jpeg, bytes, image->bytes, &pixels, &self->bytes)
-                                          : other_decode(decoder, bytes, image->bytes, &pixels, &self->bytes);
+            const bool good = image->jpeg
+                                  ? bare_decode(jpeg, roof->fast, bytes, image->bytes, &pixels, &self->bytes)
+                                  : other_decode(decoder, bytes, image->bytes, &pixels, &self->bytes);
             self->items += good;
             if (atomic_load(&self->roof->stop)) break;
             now = leat__now_ns();
@@ -303,6 +306,7 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
         for (int k = head->n_steps; k < plan->n_steps && rc == 0; k++) {
             const leat__value *value = &tools->value[plan->step[k].value];
             if (!decodes(&plan->step[k]) || value->dtype != LEAT_DTYPE_BYTES) continue;
+            roof->fast = plan->step[k].as.pass->decode_options.fast;
             if (!keep_image(roof, value))
                 rc = leat__fail_memory(err, roof->bytes.size, "images for the ceiling");
             kept++;
@@ -343,7 +347,8 @@ static void describe(const ceiling *roof, char *what, size_t cap) {
                       : roof->n_jpegs > 0             ? "libjpeg-turbo and other codecs"
                                                       : "the bare codecs";
     if (roof->n_images > 0)
-        snprintf(what, cap, "%s decoding %zu files in full, from memory", how, roof->n_images);
+        snprintf(what, cap, "%s decoding %zu files in full, from memory%s", how, roof->n_images,
+                 roof->fast && roof->n_jpegs > 0 ? ", with the fast IDCT" : "");
     else if (roof->gathers)
         snprintf(what, cap, "memcpy of %zu bytes a sample out of %.1f MB into a ring of %.1f MB",
                  roof->record, (double)roof->from_bytes / 1e6, (double)roof->ring_bytes / 1e6);

@@ -129,6 +129,7 @@ static int plan_text(work *w, const char *dataset, leat_error *err) {
                                 .on_error = LEAT_ON_ERROR_SKIP,
                                 .cache_dir = open.cache_dir,
                                 .no_side_files = open.no_side_files,
+                                .trust_cache = open.trust,
                                 .progress = open.progress,
                                 .user = open.user};
     int rc = 0;

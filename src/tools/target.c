@@ -23,6 +23,7 @@ leat__open_options leat__tool_open_options(const leat_tool_config *config) {
     if (!config) return options;
     options.cache_dir = config->cache_dir;
     options.no_side_files = config->no_side_files != 0;
+    options.trust = config->trust_cache != 0;
     options.progress = config->progress;
     options.user = config->user;
     return options;

@@ -86,6 +86,10 @@ int leat__sequence_step(leat__wire *steps, leat__feature *out);
 int leat__tool_checkpoints(const leat__source *source, bool records, const leat__open_options *open,
                            const leat_tool_config *config, uint64_t *n_noted, leat_error *err);
 
+/* diagnose.c: as leat_diagnose, for a machine with so many cores for this process. Allocates nothing, reads no file. */
+void leat__diagnose(leat_diagnosis *out, const leat_pipeline *pipeline, const leat_stats *stats,
+                    double seconds, int cores);
+
 /* What a worker of a tool has. */
 typedef struct leat__tool_worker {
     leat__reader reader; /* of one source: free it with that source */

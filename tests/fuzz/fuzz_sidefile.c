@@ -16,8 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char root[100];
-static int64_t root_time, sub_time, shard_time;
-static uint64_t shard_size;
+static leat__stat top, sub, shard_facts;
 
 static void require(bool truth) {
     if (!truth) abort();
@@ -40,12 +39,12 @@ static void put(const char *name, const void *bytes, size_t n) {
     require(fd >= 0 && write(fd, bytes, n) == (ssize_t)n && close(fd) == 0);
 }
 
-static int64_t make_old(const char *name) {
+static leat__stat look_at(const char *name) {
     char path[200];
-    const struct timespec times[2] = {{.tv_sec = 1600000000}, {.tv_sec = 1600000000}};
+    leat__stat st;
     snprintf(path, sizeof path, "%s/%s", root, name);
-    require(utimensat(AT_FDCWD, path, times, 0) == 0);
-    return INT64_C(1600000000) * 1000000000;
+    require(leat__file_stat(path, &st, NULL) == 0);
+    return st;
 }
 
 static void set_up(void) {
@@ -66,10 +65,9 @@ static void set_up(void) {
         leat__tfrecord_write_footer(at + 22, at + 12, 10);
     }
     put("shard", shard, sizeof shard);
-    sub_time = make_old("photos/a");
-    root_time = make_old("photos");
-    shard_time = make_old("shard");
-    shard_size = sizeof shard;
+    sub = look_at("photos/a");
+    top = look_at("photos");
+    shard_facts = look_at("shard");
 }
 
 /* The header of a folder's index: eight numbers, then texts, folders and files. Sizes come from the input,
@@ -79,9 +77,9 @@ static void refresh_folder(uint8_t *payload, size_t n) {
     uint64_t facts[8];
     memcpy(facts, payload, sizeof facts);
     const size_t rest = n - sizeof facts;
-    facts[0] = 1;
+    facts[0] = 2;
     facts[1] = 0;
-    facts[2] = UINT64_C(1700000000) * 1000000000;
+    facts[2] = INT64_MAX; /* long after the last change */
     facts[5] = facts[5] % (rest / sizeof(leat__folder_dir) + 1) * sizeof(leat__folder_dir);
     facts[6] = facts[6] % ((rest - facts[5]) / sizeof(leat__folder_file) + 1) * sizeof(leat__folder_file);
     facts[4] = rest - facts[5] - facts[6];
@@ -90,7 +88,8 @@ static void refresh_folder(uint8_t *payload, size_t n) {
         leat__folder_dir dir;
         uint8_t *at = payload + sizeof facts + facts[4] + i * sizeof dir;
         memcpy(&dir, at, sizeof dir);
-        dir.mtime_ns = i ? sub_time : root_time;
+        const leat__stat *st = i ? &sub : &top;
+        dir.mtime_ns = st->mtime_ns, dir.ctime_ns = st->ctime_ns, dir.inode = st->inode;
         memcpy(at, &dir, sizeof dir);
     }
 }
@@ -146,8 +145,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(payload, data + 1, n);
     if (choice & 2) {
         if (choice & 4 && kind == LEAT_SIDEFILE_FOLDER) refresh_folder(payload, n);
-        if (choice & 4 && kind == LEAT_SIDEFILE_RECORDS && n >= 24) {
-            const uint64_t facts[3] = {1, shard_size, (uint64_t)shard_time};
+        if (choice & 4 && kind == LEAT_SIDEFILE_RECORDS && n >= 48) {
+            const uint64_t facts[6] = {2, shard_facts.size, (uint64_t)shard_facts.mtime_ns,
+                                       (uint64_t)shard_facts.ctime_ns, shard_facts.inode};
             memcpy(payload, facts, sizeof facts);
         }
         leat__sidefile_write_header(file, kind, payload, n);

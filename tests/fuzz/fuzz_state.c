@@ -2,6 +2,7 @@
 /* Any bytes as the state of a run. The first byte chooses:
  *     bits 0-2  one of the pipelines below   bits 3-5  batches before its own state is taken
  *     bit 6     the rest is the state itself; otherwise the rest are edits of that state, three bytes each
+ *     bit 7     the checksum of an edited state is made anew, so that what is behind it is reached
  * Whatever it says, it is refused with one line, or the pipeline goes on from there to its end or to an error, and gives a
  * state again that restores to the same batch. The compressed shards lie in memory and are opened by their descriptors. */
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { HEAD = sizeof "leat-state 2 check=0123456789abcdef" }; /* and a space */
 #define SHARD_A 190 /* descriptors: their numbers are part of the names, and so of the states */
 #define SHARD_B 191
 #define NAME_A "/dev/fd/190"
@@ -128,6 +130,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         require(leat_pipeline_state(pipeline, state, sizeof state, &err) == 0);
         n = edit(state, strlen(state), sizeof state, data + 1, size - 1);
+    }
+    if (data[0] & 0x80 && n > HEAD) {
+        char check[17];
+        snprintf(check, sizeof check, "%016llx", (unsigned long long)leat__hash(state + HEAD, n - HEAD, 0));
+        memcpy(state + HEAD - 17, check, 16);
     }
     if (leat_pipeline_restore(pipeline, state, &err) != 0) {
         require(err.message[0] && !strchr(err.message, '\n'));

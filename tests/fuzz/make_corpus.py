@@ -5,7 +5,8 @@
     python3 tests/fuzz/make_corpus.py        with Pillow and NumPy
 
 It leaves what else is there: corpus/jpeg/found_* are the small inputs that an hour of libFuzzer kept because each reaches
-something new (-set_cover_merge=1 -max_len=700), region_fails is one that it found.
+something new (-set_cover_merge=1 -max_len=700), region_fails is one that it found, and scans_each, _refined, _restart and _rough
+have orders of scans that Pillow does not write. corpus/png/found_* are those of half an hour.
 """
 import gzip
 import io
@@ -104,15 +105,47 @@ def images() -> None:
         put("decode", name, b"\x02" + out.getvalue())  # the first byte chooses options: three channels
     jpegs = [("420", picture, {"quality": 75}), ("422", picture, {"quality": 60, "subsampling": 1}),
              ("444", picture, {"quality": 92, "subsampling": 0}), ("gray", picture.convert("L"), {"quality": 85}),
-             ("optimised", picture, {"quality": 30, "optimize": True}), ("coarse", picture, {"quality": 1})]
+             ("optimised", picture, {"quality": 30, "optimize": True}), ("coarse", picture, {"quality": 1}),
+             ("scans_420", picture, {"quality": 85, "progressive": True}),
+             ("scans_444", picture, {"quality": 96, "subsampling": 0, "progressive": True}),
+             ("scans_gray", picture.convert("L"), {"quality": 70, "progressive": True})]
     for i, (name, image, options) in enumerate(jpegs):
         out = io.BytesIO()
         image.save(out, "JPEG", **options)
         put("jpeg", name, bytes([2 + 8 * i % 32, 40, 60, 128, 200]) + out.getvalue())  # three channels, rows per call
-        put("jpeg", name + "_part", bytes([6 + 8 * i % 32, 40 * i, 60, 128, 200]) + out.getvalue())
+        put("jpeg", name + "_part", bytes([6 + 8 * i % 32, 40 * i % 256, 60, 128, 200]) + out.getvalue())
+        put("jpeg", name + "_fast", bytes([66 + 4 * (i % 2), 40 * i % 256, 60, 128, 200]) + out.getvalue())
     deep = io.BytesIO()
     Image.fromarray((x * 2000 + y * 311).astype(np.int32), "I").save(deep, "PNG")
     put("decode", "png_deep", b"\x82" + deep.getvalue())  # gray of 16 bits as such
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def pngs() -> None:
+    """Every colour type and depth, all filters in turn; in front of each, options and a part of the picture."""
+    palette, samples = chunk(b"PLTE", bytes(range(48))), {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+    for name, head, colour, bits, width, height, extra, pieces in [
+            ("rgb", [0, 0, 0, 0, 0], 2, 8, 9, 7, b"", 1), ("rgb_part", [6, 50, 60, 130, 120], 2, 8, 11, 9, b"", 3),
+            ("rgb_key", [3, 0, 0, 0, 0], 2, 8, 7, 6, chunk(b"tRNS", bytes([0, 1, 0, 4, 0, 7])), 1),
+            ("rgba", [11, 0, 0, 0, 0], 6, 8, 6, 6, b"", 4), ("gray", [1, 0, 0, 0, 0], 0, 8, 13, 8, b"", 1),
+            ("gray_alpha", [16, 0, 0, 0, 0], 4, 8, 6, 9, b"", 1),
+            ("gray_1_key", [3, 0, 0, 0, 0], 0, 1, 19, 5, chunk(b"tRNS", b"\0\1"), 1),
+            ("gray_2_part", [4, 90, 30, 200, 90], 0, 2, 14, 9, b"", 1), ("palette", [2, 0, 0, 0, 0], 3, 8, 8, 8, palette, 1),
+            ("palette_4_alpha", [0, 0, 0, 0, 0], 3, 4, 9, 8, palette + chunk(b"tRNS", b"\0\x80\xff"), 1),
+            ("palette_indices", [32, 0, 0, 0, 0], 3, 4, 9, 8, palette, 1), ("rgb_deep", [66, 0, 0, 0, 0], 2, 16, 5, 6, b"", 1),
+            ("gray_16_key_part", [79, 20, 20, 200, 200], 0, 16, 8, 7, chunk(b"tRNS", b"\1\2"), 1),
+            ("rgba_16", [3, 0, 0, 0, 0], 6, 16, 4, 5, b"", 2),
+            ("text", [128, 0, 0, 0, 0], 2, 8, 5, 5, chunk(b"tEXt", b"a\0b") + chunk(b"gAMA", b"\0\1\x86\xa0"), 1)]:
+        row = (width * samples[colour] * bits + 7) // 8
+        packed = zlib.compress(b"".join(bytes([y % 5] + [(x * 3 + y * 2 + x * y % 4) & 255 for x in range(row)])
+                                        for y in range(height)), 9)
+        step = -(-len(packed) // pieces)
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0))
+        pixels = b"".join(chunk(b"IDAT", packed[i:i + step]) for i in range(0, len(packed), step))
+        put("png", name, bytes(head) + b"\x89PNG\r\n\x1a\n" + header + extra + pixels + chunk(b"IEND", b""))
 
 
 def segment() -> bytes:
@@ -139,6 +172,7 @@ def segment() -> bytes:
 
 def main() -> None:
     images()
+    pngs()
     put("segment", "two", b"\1" + segment())  # the first byte: checksums are put right
     put("segment", "open", b"\1" + segment()[:600])
     shard = b"".join(record(example(i % 2 == 0)) for i in range(4)) + record(b"")
@@ -146,23 +180,30 @@ def main() -> None:
     put("tfrecord", "shard", b"\0" + shard)
     put("example", "packed", example(True))
     put("example", "unpacked", example(False))
+    raw = zlib.compressobj(9, wbits=-15)
+    put("deflate", "dynamic", b"\x3f" + raw.compress(shard) + raw.flush())
+    raw = zlib.compressobj(9, wbits=-15, strategy=zlib.Z_FIXED)
+    put("deflate", "fixed", b"\x52" + raw.compress(shard) + raw.flush())
+    raw = zlib.compressobj(0, wbits=-15)
+    put("deflate", "stored", b"\x1b" + raw.compress(shard[:300]) + raw.flush())
     put("inflate", "gzip", b"\x08" + gzip.compress(shard, mtime=0))
     put("inflate", "zlib", b"\x09" + zlib.compress(shard))
     put("inflate", "members", b"\x46" + gzip.compress(shard[:100], mtime=0) + gzip.compress(shard[100:], mtime=0))
     for name, data in (("plain", shard), ("gzip", gzip.compress(shard, mtime=0)), ("zlib", zlib.compress(shard))):
         put("records", name, data)
     put("records", "cut", shard[:-7])
-    for pipeline in range(8):  # its own state after some batches: as it is, and with three edits
+    for pipeline in range(8):  # its own state after some batches: as it is, with three edits, and with a fresh checksum too
         put("state", f"pipeline{pipeline}", bytes([pipeline | 3 << 3]))
         put("state", f"edited{pipeline}", bytes([pipeline | 2 << 3, 22, 0, 5, 35, 0x80, 9, 40, 0x40, 0]))
-    put("state", "raw", b"\x40leat-state 1 epoch=0 position=9 seed=0")
+        put("state", f"sealed{pipeline}", bytes([pipeline | 2 << 3 | 0x80, 42, 0, 5, 61, 0, 9, 62, 0x40, 0]))
+    put("state", "raw", b"\x40leat-state 2 check=0123456789abcdef epoch=0 position=9 seed=0")
     put("sidefile", "payload", bytes(range(64)))
     spots = b"".join(struct.pack("<I3h", 8000 * i, i, 2 * i, -i) for i in range(24))
     block = struct.pack("<Q4H2I", 0, 13, 6, 4, 0, 24, 0) + spots
     entry = struct.pack("<QQQ4sI", 7, 8 + len(block), 0, b"ENTR", 0) + struct.pack("<II", len(block), 0) + block
     entry += bytes(-len(entry) % 32)
     for choice in (0, 1, 3, 4, 7):
-        put("notes", f"entries{choice}", bytes([choice, 90, 70]) + 2 * entry)
+        put("jpeg_store", f"entries{choice}", bytes([choice, 90, 70]) + 2 * entry)
     for name, array in (("image", np.zeros((2, 3, 4, 3), "f4")), ("label", np.zeros(5, "i8")), ("one", np.uint8(3)),
                         ("columns", np.asfortranarray(np.zeros((2, 3), "f2")))):
         out = io.BytesIO()
@@ -228,6 +269,18 @@ def main() -> None:
                               "clip(cast(x * 99, u8) ** 2, 1, 9)", "uniform(0, 1, like=x, seed=3) + normal(0, 1)", "gather(row, [1, 0])",
                               "any((x < 1) & ~(x == x))[None]", "round(exp(x)) // sqrt(x + 1e-3)", "broadcast(row[0], 2, 3)")):
         put("expression", f"expression{i}", bytes([i % 2]) + text.encode())
+    head = struct.pack("=8sIIQQQQ", b"LEATTOP1", 0x01020304, 1800, 0, 1, 2, 3)
+    put("top_record", "wrong_sum", b"\0" + head + bytes(1752))
+    put("top_record", "cut", b"\0" + head)
+    put("top_record", "numbers", b"\1" + struct.pack("=qQQdddQQq", 4711, 7, 3, 0.5, 12.5, 5.0, 3, 4000, 50000) + b"train.py")
+    put("top_record", "odd_numbers", b"\1" + struct.pack("=qQQdddQQq", -1, 0, 0, float("nan"), -1.0, float("inf"), 0, 0, -9))
+    put("top_record", "long_texts", b"\1" + b"\xff\x1b[2J" * 300)
+    mounts = "25 1 0:23 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+    old_mounts = "30 25 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw,memory,cpu\n"
+    values = ["104857600\n", "5000\n", "inactive_file 300\n", "max\n", "50000 100000\n", "throttled_usec 70\n", "some avg10=1.50 avg60=0.00\n"]
+    put("limits", "version2", "\0".join(["0::/a\n", mounts, *values]).encode())
+    put("limits", "version1", "\0".join(["4:cpu,memory:/a\n", old_mounts, *values]).encode())
+    put("limits", "odd", "\0".join(["0::/a/../a\n\n:::", "1 2 3\n - \n" + mounts, "-1", "99999999999999999999", "inactive_file"]).encode())
 
 
 if __name__ == "__main__":

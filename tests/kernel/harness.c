@@ -154,16 +154,26 @@ static void init_image(void *table, unsigned flags) {
 static const k_table image_table = {"image", sizeof(leat__image_dsp), init_image};
 
 static const k_group groups[] = {
-    {k_resample_cases, LEAT_CPU_AVX2, &image_table}, {k_point_cases, LEAT_CPU_AVX2, &image_table},
-    {k_planar_cases, LEAT_CPU_AVX2, &image_table},   {k_line_cases, LEAT_CPU_AVX2, &image_table},
-    {k_colour_cases, LEAT_CPU_AVX2, &image_table},   {k_stats_cases, LEAT_CPU_AVX2, &image_table},
-    {k_mix_cases, LEAT_CPU_AVX2, &image_table},      {k_half_cases, LEAT_CPU_AVX2, &image_table},
-    {k_warp_cases, LEAT_CPU_AVX2, &image_table},     {k_crc32c_cases, LEAT_CPU_SSE42, &k_crc32c_table},
-    {k_jpeg_cases, LEAT_CPU_AVX2, &k_jpeg_table},    {k_eval_cases, LEAT_CPU_AVX2, &k_eval_table},
+    {k_resample_cases, LEAT_CPU_AVX2, &image_table},
+    {k_point_cases, LEAT_CPU_AVX2, &image_table},
+    {k_planar_cases, LEAT_CPU_AVX2, &image_table},
+    {k_line_cases, LEAT_CPU_AVX2, &image_table},
+    {k_colour_cases, LEAT_CPU_AVX2, &image_table},
+    {k_stats_cases, LEAT_CPU_AVX2, &image_table},
+    {k_mix_cases, LEAT_CPU_AVX2, &image_table},
+    {k_half_cases, LEAT_CPU_AVX2, &image_table},
+    {k_warp_cases, LEAT_CPU_AVX2, &image_table},
+    {k_crc32c_cases, LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL, &k_crc32c_table},
+    {k_checksum_cases, LEAT_CPU_SSE42 | LEAT_CPU_AVX2, &k_checksum_table},
+    {k_passes_cases, LEAT_CPU_AVX2 | LEAT_CPU_PDEP, &k_jpeg_table},
+    {k_jpeg_cases, LEAT_CPU_AVX2, &k_jpeg_table},
+    {k_png_cases, LEAT_CPU_AVX2, &k_png_table},
+    {k_eval_cases, LEAT_CPU_AVX2, &k_eval_table},
 };
 
+/* What an instruction set adds to those below it. Plain C has all kernels. */
 static bool has_kernels(const k_isa *isa, size_t group) {
-    return isa->flags == 0 || isa->flags & groups[group].flags; /* plain C has them all */
+    return isa->flags == 0 || groups[group].flags & 1u << (31 - __builtin_clz(isa->flags));
 }
 
 static unsigned isa_flags;
@@ -253,6 +263,7 @@ static int run_checks(const k_isa *isas, size_t n_isas) {
 int main(int argc, char **argv) {
     k_isa isas[] = {{.name = "c", .flags = 0},
                     {.name = "avx2", .flags = LEAT_CPU_AVX2},
+                    {.name = "pdep", .flags = LEAT_CPU_AVX2 | LEAT_CPU_PDEP},
                     {.name = "sse42", .flags = LEAT_CPU_SSE42},
                     {.name = "vpclmul", .flags = LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL}};
     size_t n_isas = 0;

@@ -112,7 +112,74 @@ static void check_stream(const leat__image_dsp *c, const leat__image_dsp *isa, i
     }
 }
 
+static const int link_ops[] = {LEAT_EVAL_ADD, LEAT_EVAL_SUB, LEAT_EVAL_MUL,
+                               LEAT_EVAL_DIV, LEAT_EVAL_MIN, LEAT_EVAL_MAX};
+
+/* A chain is what its operations are one by one, with these kernels and with the plain ones. */
+static void one_by_one(const leat__eval_kernels *kernels, float *dst, const void *src, int from, size_t n,
+                       const leat__eval_link *link, int n_links) {
+    float value[2][1100];
+    kernels->cast(value[0], LEAT_DTYPE_F32, src, from, n);
+    if (from == LEAT_DTYPE_F32) memcpy(value[0], src, n * sizeof(float));
+    for (int i = 0; i < n_links; i++) {
+        const void *both_of[3] = {value[i & 1], link[i].with, NULL},
+                   *turned[3] = {link[i].with, value[i & 1], NULL};
+        kernels->fn[link[i].op][LEAT_EVAL_F32](value[~i & 1], link[i].turned ? turned : both_of, n,
+                                               (unsigned)link[i].single << !link[i].turned);
+    }
+    memcpy(dst, value[n_links & 1], n * sizeof(float));
+}
+
+/* Which of two NaNs comes out is the compiler's choice; that there is one is not. */
+static void level_nans(float *values, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (values[i] != values[i]) values[i] = __builtin_nanf("");
+}
+
+static void check_chain(const leat__image_dsp *c, const leat__image_dsp *isa, int from) {
+    (void)c, (void)isa;
+    leat__eval_kernels best;
+    const leat__eval_kernels *plain = both(&best);
+    for (int round = 0; round < K_ROUNDS; round++) {
+        const size_t n = k_below(k_below(4) ? 80 : 1100) + 1;
+        const int n_links = 1 + (int)k_below(LEAT_EVAL_LINKS);
+        const bool stream = k_below(2);
+        void *src = k_input(0, n * leat_dtype_size(from)), *a, *b;
+        float *with = k_input(1, (n + LEAT_EVAL_LINKS) * sizeof(float));
+        leat__eval_link link[LEAT_EVAL_LINKS];
+        fill(src, from, n);
+        k_fill_f32(with, n + LEAT_EVAL_LINKS);
+        if (k_below(4) == 0) with[k_below(n + LEAT_EVAL_LINKS)] = __builtin_nanf("");
+        for (int i = 0; i < n_links; i++)
+            link[i] = (leat__eval_link){.op = (uint8_t)link_ops[k_below(LEAT_COUNT(link_ops))],
+                                        .turned = k_below(2),
+                                        .single = k_below(2),
+                                        .with = with + k_below(LEAT_EVAL_LINKS)};
+        k_outputs(n * sizeof(float), sizeof(float) * k_below(2) * k_below(16), &a, &b);
+        if (round % 2) plain->chain(a, src, from, n, link, n_links, stream);
+        else one_by_one(plain, a, src, from, n, link, n_links);
+        best.chain(b, src, from, n, link, n_links, stream);
+        level_nans(a, n), level_nans(b, n);
+        k_compare(n * sizeof(float), 0, "%zu values, %d links", n, n_links);
+    }
+}
+
 enum { BENCH_N = 1024 };
+
+static void bench_chain(const leat__image_dsp *isa, int from, k_bench *bench) {
+    (void)isa;
+    leat__eval_kernels best;
+    both(&best);
+    void *src = k_input(0, BENCH_N * leat_dtype_size(from)), *a, *b;
+    float with[3] = {127.5f, 1.0f, 0.5f};
+    const leat__eval_link link[3] = {{.op = LEAT_EVAL_DIV, .single = true, .with = with},
+                                     {.op = LEAT_EVAL_SUB, .single = true, .with = with + 1},
+                                     {.op = LEAT_EVAL_MUL, .single = true, .with = with + 2}};
+    fill(src, from, BENCH_N);
+    k_outputs(BENCH_N * sizeof(float), 0, &a, &b);
+    for (k_bench_begin(bench, BENCH_N * (leat_dtype_size(from) + sizeof(float))); k_bench_go(bench);)
+        best.chain(a, src, from, BENCH_N, link, 3, false);
+}
 
 static void bench_operation(const leat__image_dsp *isa, int op, k_bench *bench) {
     (void)isa;
@@ -160,5 +227,7 @@ const k_case k_eval_cases[] = {
     {"eval_cast", 0, check_cast, NULL},
     {"eval_sum", 0, check_sum, NULL},
     {"eval_stream", 0, check_stream, NULL},
+    {"eval_chain_u8", LEAT_DTYPE_U8, check_chain, bench_chain},
+    {"eval_chain_f32", LEAT_DTYPE_F32, check_chain, bench_chain},
     {0},
 };

@@ -85,7 +85,7 @@ static void check_blocks(const leat__image_dsp *unused, const leat__image_dsp *u
         bool built = leat__jpeg_dc_build(&dc, counts, symbols);
         random_code(counts, symbols, LEAT_JPEG_AC_SIZE_MAX, 15);
         built &= leat__jpeg_ac_build(&ac, counts, symbols);
-        leat__jpeg_ac_build_skip(&ac);
+        leat__jpeg_ac_build_skip(&ac, round % 2 ? LEAT_JPEG_LOOK : LEAT_JPEG_SKIP_LOOK);
         begin_noise(scan, &dc, &ac);
         void *out[2];
         const size_t bytes = (64 * (N_BLOCKS + 1)) * sizeof(int16_t) + N_BLOCKS + sizeof(int64_t[5]);
@@ -122,7 +122,7 @@ static void bench_blocks(const leat__image_dsp *unused, int skip, k_bench *bench
     leat__jpeg_dc_build(&dc, counts, symbols);
     random_code(counts, symbols, LEAT_JPEG_AC_SIZE_MAX, 15);
     leat__jpeg_ac_build(&ac, counts, symbols);
-    leat__jpeg_ac_build_skip(&ac);
+    leat__jpeg_ac_build_skip(&ac, LEAT_JPEG_LOOK);
     begin_noise(scan, &dc, &ac);
     const leat__jpeg_bits begin = scan[0].reader;
     for (k_bench_begin(bench, sizeof blocks); k_bench_go(bench);) {
@@ -165,30 +165,48 @@ static void fill_quant(leat__jpeg_quant *quant, int most) {
     }
 }
 
+/* Besides the last coefficient of all blocks: the fast transform, or one that makes 4x4, 2x2 or 1x1 samples. */
+enum { FAST = 64, FOUR = 128, TWO = 256, ONE = 512 };
+
+static bool inverse(const leat__jpeg_dsp *dsp, int arg, int16_t *blocks, const leat__jpeg_place *places,
+                    int n) {
+    if (arg & FOUR) return dsp->idct_4x4(blocks, places, n);
+    if (arg & TWO) return dsp->idct_2x2(blocks, places, n);
+    if (arg & ONE) return dsp->idct_1x1(blocks, places, n);
+    return arg & FAST ? dsp->idct_fast(blocks, places, n) : dsp->idct(blocks, places, n);
+}
+
+static size_t side_of(int arg) {
+    return arg & FOUR ? 4 : arg & TWO ? 2 : arg & ONE ? 1 : 8;
+}
+
 static void check_idct(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int arg) {
-    (void)unused, (void)unused_too, (void)arg;
+    (void)unused, (void)unused_too;
     static LEAT_ALIGNED(64) int16_t blocks[2][64 * BLOCKS];
     leat__jpeg_dsp c, isa;
     tables(&c, &isa);
     for (int round = 0; round < 10 * K_ROUNDS; round++) {
         leat__jpeg_quant quant;
         leat__jpeg_place places[2][BLOCKS];
-        const int n = 1 + (int)k_below(BLOCKS), steps[] = {1, 8, 40, 255};
-        const size_t stride = (size_t)n * 8 + 8 * k_below(5), bytes = 7 * stride + (size_t)n * 8;
+        const int n = 1 + (int)k_below(BLOCKS), steps[] = {1, 8, 40, arg & FAST ? INT16_MAX : 255};
+        const size_t side = side_of(arg), stride = (size_t)n * side + side * k_below(5),
+                     bytes = (side - 1) * stride + (size_t)n * side;
         fill_quant(&quant, steps[k_below(4)]);
         fill_blocks(blocks[0], places[0], &quant, n, round % 8 == 0);
+        for (int i = 0; arg & ONE && i < n; i++) memset(blocks[0] + 64 * i + 1, 0, 63 * sizeof **blocks);
         memcpy(blocks[1], blocks[0], sizeof blocks[0]);
         memcpy(places[1], places[0], sizeof places[0]);
         void *out[2];
-        k_outputs(bytes, 8 * k_below(8), &out[0], &out[1]);
+        k_outputs(bytes, side * k_below(8), &out[0], &out[1]);
         for (int i = 0; i < n; i++) {
             const bool wanted = k_below(10) > 0;
             for (int k = 0; k < 2; k++) {
-                places[k][i].dst = wanted ? (uint8_t *)out[k] + 8 * i : NULL;
+                places[k][i].dst = wanted ? (uint8_t *)out[k] + side * (size_t)i : NULL;
                 places[k][i].stride = stride;
             }
         }
-        const bool good = c.idct(blocks[0], places[0], n), same = isa.idct(blocks[1], places[1], n) == good;
+        const bool good = inverse(&c, arg, blocks[0], places[0], n),
+                   same = inverse(&isa, arg, blocks[1], places[1], n) == good;
         if (!good) memcpy(out[1], out[0], bytes); /* samples of no use */
         if (!same) ((uint8_t *)out[1])[0] ^= 1;
         static const int16_t zero[64 * BLOCKS];
@@ -197,8 +215,9 @@ static void check_idct(const leat__image_dsp *unused, const leat__image_dsp *unu
     }
 }
 
-static void bench_idct(const leat__image_dsp *unused, int last, k_bench *bench) {
+static void bench_idct(const leat__image_dsp *unused, int arg, k_bench *bench) {
     (void)unused;
+    const int last = arg & 63;
     static LEAT_ALIGNED(64) int16_t blocks[64 * BLOCKS], fresh[64 * BLOCKS];
     static uint8_t out[BLOCKS * 64];
     leat__jpeg_dsp isa;
@@ -210,12 +229,12 @@ static void bench_idct(const leat__image_dsp *unused, int last, k_bench *bench) 
     for (int i = 0; i < BLOCKS; i++) {
         for (int k = last + 1; k < 64; k++) fresh[64 * i + slot_of(k)] = 0;
         places[i].last = last;
-        places[i].dst = out + 8 * i;
-        places[i].stride = 8 * BLOCKS;
+        places[i].dst = out + side_of(arg) * (size_t)i;
+        places[i].stride = side_of(arg) * BLOCKS;
     }
     for (k_bench_begin(bench, sizeof fresh + sizeof out); k_bench_go(bench);) {
         memcpy(blocks, fresh, sizeof blocks);
-        isa.idct(blocks, places, BLOCKS);
+        inverse(&isa, arg, blocks, places, BLOCKS);
     }
 }
 
@@ -380,6 +399,14 @@ const k_case k_jpeg_cases[] = {
     {"jpeg_idct_flat", 0, check_idct, bench_idct},
     {"jpeg_idct_half", LEAT_JPEG_HALF, check_idct, bench_idct},
     {"jpeg_idct_full", 63, check_idct, bench_idct},
+    {"jpeg_idct_fast_flat", FAST, check_idct, bench_idct},
+    {"jpeg_idct_fast_half", FAST | LEAT_JPEG_HALF, check_idct, bench_idct},
+    {"jpeg_idct_fast_full", FAST | 63, check_idct, bench_idct},
+    {"jpeg_idct_4x4_half", FOUR | LEAT_JPEG_HALF, check_idct, bench_idct},
+    {"jpeg_idct_4x4_full", FOUR | 63, check_idct, bench_idct},
+    {"jpeg_idct_2x2_half", TWO | LEAT_JPEG_HALF, check_idct, bench_idct},
+    {"jpeg_idct_2x2_full", TWO | 63, check_idct, bench_idct},
+    {"jpeg_idct_1x1", ONE, check_idct, bench_idct},
     {"jpeg_up_h2v1", H2V1, check_up, bench_up},
     {"jpeg_up_h2v2", H2V2, check_up, bench_up},
     {"jpeg_up_h1v2", H1V2, check_up, bench_up},

@@ -108,8 +108,49 @@ static void test_stream(void **state) {
     check_forks(text, 40);
 }
 
+static int n_reports(const char *pattern) {
+    glob_t found = {0};
+    const int n = glob(pattern, 0, NULL, &found) == 0 ? (int)found.gl_pathc : 0;
+    globfree(&found);
+    return n;
+}
+
+/* What the parent publishes for `leat top` is the parent's: a child writes no report of it, and does not remove the one that
+ * is there. */
+static void test_published(void **state) {
+    (void)state;
+    char mine[700];
+    setenv("LEAT_TOP", in_dir("top"), 1);
+    snprintf(mine, sizeof mine, "%s/%d-*.leattop", in_dir("top"), getpid());
+    leat_pipeline *pipeline =
+        open_spec(spec_of("synth 1000 24 24 | batch 4"), &(leat_config){.n_threads = 2, .n_epochs = -1});
+    leat_batch b;
+    for (int i = 0; i < 1000 && n_reports(mine) == 0; i++) {
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
+        usleep(10000);
+        leat_batch_release(&b);
+    }
+    assert_int_equal(n_reports(mine), 1);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char others[700];
+        CHECK(leat_pipeline_next(pipeline, &b, NULL) == LEAT_ERR_FORKED);
+        usleep(1200000);
+        snprintf(others, sizeof others, "%s/*.leattop", in_dir("top"));
+        CHECK(n_reports(others) == 1);
+        leat_pipeline_close(&pipeline);
+        _exit(n_reports(mine) == 1 ? 0 : 99);
+    }
+    assert_int_equal(wait_for(child), 0);
+    assert_int_equal(n_reports(mine), 1);
+    leat_pipeline_close(&pipeline);
+    assert_int_equal(n_reports(mine), 0);
+    setenv("LEAT_TOP", "0", 1);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_synth), cmocka_unit_test(test_records),
-                                       cmocka_unit_test(test_stream)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_published), cmocka_unit_test(test_synth),
+                                       cmocka_unit_test(test_records), cmocka_unit_test(test_stream)};
     return cmocka_run_group_tests_name("forked", tests, begin_files, end_files);
 }

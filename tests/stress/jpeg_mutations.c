@@ -18,6 +18,7 @@ static blob make_base(int i) {
                                 .v_samp = sampling[1],
                                 .quality = 20 + i * 37 % 80,
                                 .restart = i % 3 == 0 ? 1 + i % 7 : 0,
+                                .progressive = i % 3 == 1,
                                 .optimised = i % 2,
                                 .wild = i % 4 == 1});
 }
@@ -42,7 +43,10 @@ static void damage(leat__rng *rng, blob *file, size_t body) {
     const size_t n = file->n;
     switch (below(rng, 7)) {
     case 0: file->n = 3 + below(rng, n - 3); break;
-    case 1: file->n = body + below(rng, n - body); break;
+    case 1: /* the file ends early, but it has its end */
+        file->n = body + below(rng, n - body);
+        put(file, "\xff\xd9", 2);
+        break;
     case 2:
     case 3: /* bits of the scan */
         for (size_t k = 1 + below(rng, 3); k > 0; k--)
@@ -67,6 +71,11 @@ static void damage(leat__rng *rng, blob *file, size_t body) {
     }
 }
 
+static int take_scale(void *user, const leat__picture_info *info, leat_error *err) {
+    (void)info, (void)err;
+    return *(const int *)user;
+}
+
 static void same_word_on_each(void **state) {
     (void)state;
     blob bases[BASES];
@@ -82,11 +91,17 @@ static void same_word_on_each(void **state) {
         blob file = copy_of(&bases[which]);
         damage(&rng, &file, bodies[which]);
         static const int channels[] = {3, 3, 1, 4};
-        const leat__decode_options o = {.channels = channels[below(&rng, 4)], .pixels_max = 1 << 20};
+        int scale = 1 << below(&rng, 4);
+        const leat__decode_options o = {.channels = channels[below(&rng, 4)],
+                                        .pixels_max = 1 << 20,
+                                        .fast = i % 2,
+                                        .scale = take_scale,
+                                        .scale_user = &scale};
         n_good += decode_twice(&file, o, NULL);
         leat__picture_info info;
         if (leat__decode_info(twice_decoder(), file.data, file.n, &o, &info, NULL) == 0 && i % 4 == 0) {
-            const leat__box box = random_box(&rng, info.width, info.height);
+            const leat__box box =
+                random_box(&rng, (info.width + scale - 1) / scale, (info.height + scale - 1) / scale);
             decode_twice(&file, o, &box);
         }
         free(file.data);

@@ -93,7 +93,8 @@ static late run_epochs(leat_spec *spec, int threads) {
                                 .synchronous = threads == 0,
                                 .n_epochs = EPOCHS,
                                 .no_side_files = 1,
-                                .params = threads % 2};
+                                .params = threads % 2,
+                                .top = -1}; /* its thread starts after a second: test_published */
     leat_pipeline *pipeline;
     leat_error err;
     late found;
@@ -184,6 +185,27 @@ static void test_photos(void **state) {
                                      : make_jpeg(height, width, i % 5 ? 3 : 1, (unsigned)i);
         write_buf(in_dir("photos/%d/%03d.%s", i / 20, i, i % 3 == 0 ? "png" : "jpg"), &bytes);
     }
+    /* All as large and turned: the draw alone decides how much of one is wanted. */
+    static const uint8_t turned[] = "\xff\xe1\0\x22"
+                                    "Exif\0\0"
+                                    "II*\0\x08\0\0\0"
+                                    "\1\0"
+                                    "\x12\1\3\0\1\0\0\0\6\0\0\0"
+                                    "\0\0\0";
+    make_dir(in_dir("turned"));
+    make_dir(in_dir("turned/a"));
+    for (int i = 0; i < 16; i++) {
+        leat__buf bytes = make_jpeg(260, 340, 3, (unsigned)i), whole = {.kind = LEAT_MEM_TOOL};
+        assert_true(leat__buf_append(&whole, bytes.data, 2) &&
+                    leat__buf_append(&whole, turned, sizeof turned) &&
+                    leat__buf_append(&whole, bytes.data + 2, bytes.size - 2));
+        write_buf(in_dir("turned/a/%02d.jpg", i), &whole);
+        leat__buf_free(&bytes);
+    }
+    check(spec_of("folder %s | decode orient=true | random_resized_crop 24 | batch 8", in_dir("turned")), 2);
+    check(spec_of("folder %s | decode orient=true scale=auto | random_resized_crop 24 | batch 8",
+                  in_dir("turned")),
+          2);
     for (int threads = 0; threads <= 4; threads++) {
         check(spec_of("folder %s | shuffle | decode | resize 32 32 | random_flip_left_right | normalize "
                       "imagenet | batch 8",
@@ -192,6 +214,9 @@ static void test_photos(void **state) {
         check(spec_of("folder %s | decode | resize 30 40 flavour=pil | cast f32 layout=nchw | batch 8",
                       in_dir("photos")),
               threads);
+        check(spec_of("folder %s | decode scale=auto | random_resized_crop 24 | batch 8", in_dir("photos")),
+              threads);
+        check(spec_of("folder %s | decode scale=auto | resize 20 15 | batch 8", in_dir("photos")), threads);
         check(spec_of("folder %s | decode depth=16 | random_crop 20 padding=6 mode=reflect | resize_with_pad "
                       "30 | rot90 "
                       "| normalize imagenet dtype=f16 layout=nchw | batch 8",
@@ -387,8 +412,36 @@ static void test_scenes(void **state) {
     }
 }
 
+/* The thread that reports to `leat top` starts when a pipeline is a second old, which is a part of the warm-up; its reports
+ * allocate nothing. */
+static void test_published(void **state) {
+    (void)state;
+    glob_t found = {0};
+    char pattern[600];
+    leat_batch b;
+    leat_error err;
+    setenv("LEAT_TOP", in_dir("top"), 1);
+    snprintf(pattern, sizeof pattern, "%s/*.leattop", in_dir("top"));
+    leat_pipeline *pipeline =
+        open_spec(spec_of("synth 40 24 24 | batch 4"), &(leat_config){.n_threads = 2, .n_epochs = -1});
+    int warm = -1;
+    for (int i = 0, end = 2000; i < end; i++) { /* three seconds after the first report */
+        if (leat_pipeline_next(pipeline, &b, &err) != 0) fail_msg("%s", err.message);
+        usleep(10000);
+        leat_batch_release(&b);
+        if (warm >= 0 || glob(pattern, 0, NULL, &found) != 0) continue;
+        globfree(&found);
+        warm = n_allocations;
+        end = i + 300;
+    }
+    assert_int_equal(n_allocations, warm);
+    leat_pipeline_close(&pipeline);
+    setenv("LEAT_TOP", "0", 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_counter),
+                                       cmocka_unit_test(test_published),
                                        cmocka_unit_test(test_one_late_allocation_is_found),
                                        cmocka_unit_test(test_map_of_differing_sizes),
                                        cmocka_unit_test(test_photos),

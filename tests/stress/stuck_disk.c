@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat-test: timeout=120 */
 /* A disk that does not answer, or refuses, while positions inside JPEG files are written: closing is finite, batches are the
- * same, it is said once, and a thread that was left behind frees what it has when the disk comes back. */
+ * same, it is said once, and a thread that was left behind frees what it has when the disk comes back. The same for the reports
+ * of a running pipeline, of which nothing is said. */
 #include "unit/testing.h"
 
 #include <dlfcn.h>
@@ -11,17 +12,21 @@
 #include <sys/file.h>
 
 /* How the disk of the cache directory behaves. Everything else goes its usual way. */
-enum { WELL, STUCK_IN_LOCK, STUCK_IN_WRITE, STUCK_IN_LATER_WRITE, STUCK_IN_CLOSE, FULL };
+enum { WELL, STUCK_IN_LOCK, STUCK_IN_WRITE, STUCK_IN_LATER_WRITE, STUCK_IN_CLOSE, FULL, REPORT_STUCK };
 static atomic_int mood, n_writes, n_stuck;
 static pthread_mutex_t gate_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate = PTHREAD_COND_INITIALIZER;
 
-static bool is_positions(int fd) {
+static bool is_named(int fd, const char *part) {
     char link[64], path[600];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     const ssize_t n = readlink(link, path, sizeof path - 1);
     path[LEAT_MAX(n, (ssize_t)0)] = 0;
-    return strstr(path, "positions.leatseg") != NULL;
+    return strstr(path, part) != NULL;
+}
+
+static bool is_positions(int fd) {
+    return is_named(fd, "positions.leatseg");
 }
 
 static void stick(void) {
@@ -43,6 +48,7 @@ static void set_mood(int next) {
 static ssize_t moody_write(int fd, const void *src, size_t n, off64_t at) {
     static ssize_t (*real)(int, const void *, size_t, off64_t);
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "pwrite64");
+    if (mood == REPORT_STUCK && is_named(fd, ".leattop")) stick();
     if (mood != WELL && is_positions(fd)) {
         const int number = atomic_fetch_add(&n_writes, 1);
         if (mood == STUCK_IN_WRITE || (mood == STUCK_IN_LATER_WRITE && number > 0)) stick();
@@ -211,8 +217,35 @@ static void test_silence_after_close(void **state) {
     assert_int_equal(n_said, 1);
 }
 
+static void test_stuck_report(void **state) {
+    (void)state;
+    const uint64_t held = memory_held();
+    leat_batch b;
+    leat_error err;
+    n_said = 0;
+    setenv("LEAT_TOP", in_dir("top"), 1);
+    set_mood(REPORT_STUCK);
+    const leat_config config = {.n_threads = 1, .n_epochs = -1, .log = on_log};
+    leat_pipeline *pipeline = open_spec(spec_of("synth 40 24 24 | batch 4"), &config);
+    for (int i = 0; i < 500 && n_stuck == 0; i++) {
+        if (leat_pipeline_next(pipeline, &b, &err) != 0) fail_msg("%s", err.message);
+        usleep(10000);
+        leat_batch_release(&b);
+    }
+    assert_int_equal(n_stuck, 1);
+    const double began = now();
+    leat_pipeline_close(&pipeline);
+    if (now() - began > 2) fail_msg("closing took %.1f s", now() - began);
+    assert_int_equal(n_said, 0);
+    come_back(held);
+    glob_t found = {0};
+    assert_int_equal(glob(in_dir("top/*.leattop"), 0, NULL, &found), GLOB_NOMATCH); /* removed after all */
+    setenv("LEAT_TOP", "0", 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stuck_report),
         cmocka_unit_test(test_stuck),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_silence_after_close),

@@ -242,6 +242,44 @@ static void test_out(void **state) {
     free(block);
 }
 
+static bool trusted(const char *path, uint32_t owner) {
+    leat__file file;
+    assert_int_equal(leat__file_open(&file, path, NULL), 0);
+    const bool yes = leat__file_trusted(&file, owner);
+    leat__file_close(&file);
+    return yes;
+}
+
+static void test_trusted(void **state) {
+    (void)state;
+    char path[400];
+    snprintf(path, sizeof path, "%s", in_dir("whose"));
+    write_file(path, "x", 1);
+    static const struct {
+        mode_t mode;
+        bool trusted;
+    } modes[] = {{0644, true}, {0600, true}, {0664, false}, {0646, false}, {0666, false}, {0755, true}};
+    for (size_t i = 0; i < LEAT_COUNT(modes); i++) {
+        assert_int_equal(chmod(path, modes[i].mode), 0);
+        assert_int_equal(trusted(path, LEAT_NO_OWNER), modes[i].trusted);
+    }
+    if (geteuid() != 0) return; /* only root can give files away and be other users */
+    enum { SELF = 12345, OTHER = 12346 };
+    chmod(path, 0644);
+    chmod(test_dir, 0755);
+    assert_int_equal(seteuid(SELF), 0);
+    assert_true(trusted(path, LEAT_NO_OWNER)); /* root's */
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chown(path, OTHER, OTHER), 0);
+    assert_false(trusted(path, LEAT_NO_OWNER)); /* root does not trust users */
+    assert_int_equal(seteuid(SELF), 0);
+    assert_false(trusted(path, LEAT_NO_OWNER));
+    assert_true(trusted(path, OTHER)); /* it is beside data of the same owner */
+    assert_int_equal(seteuid(0), 0);
+    chmod(path, 0664);
+    assert_false(trusted(path, OTHER));
+}
+
 static void test_glob(void **state) {
     (void)state;
     leat__paths paths;
@@ -382,6 +420,7 @@ int main(void) {
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_descriptor_zero),
         cmocka_unit_test(test_out),
+        cmocka_unit_test(test_trusted),
         cmocka_unit_test(test_glob),
         cmocka_unit_test(test_folders),
         cmocka_unit_test(test_parallel),

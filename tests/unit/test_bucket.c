@@ -112,33 +112,7 @@ static void test_memory(void **state) {
     assert_int_equal(memory_held(), before);
 }
 
-/* Positions inside of a batch, or beyond, in a state that somebody wrote: whatever comes, it comes to an end. */
-static void test_odd_states(void **state) {
-    (void)state;
-    make_dir(in_dir("photos"));
-    for (int i = 0; i < 23; i++) write_png(in_dir("photos/%02d.png", i), 4 + i % 7, 4 + i % 5, (unsigned)i);
-    static const char text[] =
-        "folder %s | shuffle | bucket_by_aspect_ratio 0.8,1.2 sizes=6x4,5x5,4x6 | decode | "
-        "resize_to_bucket | batch 4";
-    char saved[1024], odd[1200];
-    leat_pipeline *pipeline = open_spec(spec_of(text, in_dir("photos")), NULL);
-    assert_true(leat_pipeline_state(pipeline, saved, sizeof saved, NULL) == 0);
-    const char *rest = strstr(saved, " seed=");
-    for (int position = 0; position < 30; position++) {
-        snprintf(odd, sizeof odd, "leat-state 1 epoch=0 position=%d step=%d%s", position, position / 4, rest);
-        leat_error err;
-        const int rc = leat_pipeline_restore(pipeline, odd, &err);
-        assert_true(rc == 0 ? position <= 23 : rc == LEAT_ERR_STATE);
-        tape t = record(pipeline, 40);
-        assert_int_equal(t.rc, LEAT_END);
-        assert_true(rc != 0 || t.n_samples == 23 - position);
-        tape_free(&t);
-    }
-    leat_pipeline_close(&pipeline);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_odd_states)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests_name("bucket", tests, begin_files, end_files);
 }

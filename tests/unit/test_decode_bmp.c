@@ -129,6 +129,11 @@ static void every_depth(void **unused) {
             check(d, (bmp_how){.w = widths[k], .h = 5, .bits = bits[i], .header = 16});
             check(d, (bmp_how){.w = widths[k], .h = 5, .bits = bits[i], .header = 12});
         }
+    for (size_t i = 0; i < LEAT_COUNT(bits); i++) { /* rows without padding, which the last one may lack */
+        blob file = make_bmp((bmp_how){.w = 32, .h = 5, .bits = bits[i]});
+        check_end(d, &file);
+        free(file.data);
+    }
     leat__decoder_free(&d);
 }
 

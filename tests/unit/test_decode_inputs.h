@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <jpeglib.h>
+#include <webp/encode.h>
 
 #include "decode/decode.h"
 
@@ -79,10 +80,25 @@ typedef struct jpeg_how {
     int h_samp, v_samp;       /* of the first component; 0 = 1           */
     int quality;              /* 0 = 90                                  */
     bool progressive, arithmetic, no_adobe;
-    bool optimised; /* Huffman tables of its own               */
-    bool wild;      /* noise of full contrast, not the pattern */
-    int restart;    /* in MCUs                                 */
+    bool optimised;              /* Huffman tables of its own               */
+    bool wild;                   /* noise of full contrast, not the pattern */
+    int restart;                 /* in MCUs                                 */
+    int n_scans;                 /* 0 = one, or libjpeg's script if progressive */
+    const jpeg_scan_info *scans; /* NULL = write_script's                   */
 } jpeg_how;
+
+enum { SCANS_OF_COMPONENT = 63, SCRIPT_MAX = 1 + 3 * SCANS_OF_COMPONENT };
+
+/* The means of all components, then one coefficient of one component a scan. */
+static inline void write_script(jpeg_scan_info *script, int n) {
+    memset(script, 0, (size_t)n * sizeof *script);
+    script[0] = (jpeg_scan_info){.comps_in_scan = 3, .component_index = {0, 1, 2}};
+    for (int i = 1; i < n; i++) {
+        const int k = (i - 1) % SCANS_OF_COMPONENT + 1;
+        script[i] = (jpeg_scan_info){
+            .comps_in_scan = 1, .component_index = {(i - 1) / SCANS_OF_COMPONENT}, .Ss = k, .Se = k};
+    }
+}
 
 static inline blob make_jpeg(jpeg_how how) {
     struct jpeg_compress_struct jpeg;
@@ -111,6 +127,12 @@ static inline blob make_jpeg(jpeg_how how) {
         jpeg.comp_info[i].v_samp_factor = i == 0 && how.v_samp ? how.v_samp : 1;
     }
     if (how.progressive) jpeg_simple_progression(&jpeg);
+    jpeg_scan_info script[SCRIPT_MAX];
+    if (how.n_scans && !how.scans) {
+        write_script(script, how.n_scans);
+        how.scans = script;
+    }
+    if (how.scans) jpeg.scan_info = how.scans, jpeg.num_scans = how.n_scans;
     jpeg.arith_code = how.arithmetic;
     jpeg.optimize_coding = how.optimised;
     jpeg.restart_interval = (unsigned)how.restart;
@@ -255,6 +277,55 @@ static inline void expect_failure(leat__decoder *d, const blob *file, leat__deco
     if (!strstr(s.err.message, words)) fail_msg("\"%s\" does not say \"%s\"", s.err.message, words);
     assert_null(strchr(s.err.message, '\n'));
     free(s.pixels.data);
+}
+
+static inline blob make_webp(const blob *pixels, int w, int h, int channels, bool lossless) {
+    uint8_t *bytes = NULL;
+    size_t n;
+    const uint8_t *p = pixels->data;
+    if (channels == 4 && lossless) n = WebPEncodeLosslessRGBA(p, w, h, 4 * w, &bytes);
+    else if (channels == 4) n = WebPEncodeRGBA(p, w, h, 4 * w, 80, &bytes);
+    else if (lossless) n = WebPEncodeLosslessRGB(p, w, h, 3 * w, &bytes);
+    else n = WebPEncodeRGB(p, w, h, 3 * w, 80, &bytes);
+    assert_true(n > 0);
+    blob b = {0};
+    put(&b, bytes, n);
+    WebPFree(bytes);
+    return b;
+}
+
+/* Wants a file to be refused before its first row, at whatever byte it is cut off, but for n_whole lengths, and accepted
+ * whatever lies behind it. */
+static inline void check_end_but(leat__decoder *d, const blob *file, const size_t *whole, int n_whole) {
+    static const size_t tails[] = {0, 1, 2, 62, 63, 64, 65, 5000};
+    leat__picture_info info = {0};
+    leat_error err;
+    for (size_t n = 0; n < file->n; n++) {
+        uint8_t *bytes = malloc(n + 1); /* exact, so that sanitizers see over-reads */
+        assert_non_null(bytes);
+        memcpy(bytes + 1, file->data, n);
+        bool good = false;
+        for (int i = 0; i < n_whole; i++) good |= n == whole[i];
+        const int rc = leat__decode_begin(d, bytes + 1, n, NULL, &info, &err);
+        if (rc != (good ? 0 : LEAT_ERR_DECODE))
+            fail_msg("%s: %zu of %zu bytes give %d", leat__codec_name(info.codec), n, file->n, rc);
+        if (rc == 0) leat__decode_end(d, NULL);
+        free(bytes);
+    }
+    blob tailed = copy_of(file);
+    for (size_t i = 0; i < LEAT_COUNT(tails); i++)
+        for (int kind = 0; kind < 2; kind++) { /* zeros, noise */
+            tailed.n = file->n;
+            for (size_t k = 0; k < tails[i]; k++) put8(&tailed, kind ? (unsigned)(k * k + 37 * k) >> 3 : 0);
+            shot s = decode_all(d, &tailed, (leat__decode_options){0});
+            if (s.rc != 0) fail_msg("%zu bytes behind the end: %s", tails[i], s.err.message);
+            free(s.pixels.data);
+        }
+    free(tailed.data);
+}
+
+static inline void check_end(leat__decoder *d, const blob *file) {
+    check_end_but(d, file, NULL, 0);
 }
 
 #endif

@@ -151,6 +151,23 @@ static void scans_are_counted(void **unused) {
     leat__decoder_free(&d);
 }
 
+/* The limit is 100: the last one that is accepted and the first one that is not, both valid. */
+static void a_hundred_scans(void **unused) {
+    (void)unused;
+    leat__decoder *d = new_decoder();
+    blob fits = make_jpeg((jpeg_how){.w = 67, .h = 45, .in = JCS_RGB, .n_scans = LEAT_DECODE_SCANS_MAX});
+    check_equal(d, &fits, false);
+    blob one_more =
+        make_jpeg((jpeg_how){.w = 67, .h = 45, .in = JCS_RGB, .n_scans = LEAT_DECODE_SCANS_MAX + 1});
+    blob pixels = plain_decode(&one_more, JCS_RGB, JDCT_ISLOW);
+    assert_int_equal(pixels.n, 67 * 45 * 3);
+    expect_failure(d, &one_more, (leat__decode_options){0}, LEAT_ERR_LIMIT, "more than 100 scans");
+    free(pixels.data);
+    free(fits.data);
+    free(one_more.data);
+    leat__decoder_free(&d);
+}
+
 static void harmless_oddities(void **unused) {
     (void)unused;
     leat__decoder *d = new_decoder();
@@ -177,6 +194,7 @@ static void damage(void **unused) {
     const leat__decode_options o = {0};
     blob file = make_jpeg((jpeg_how){.w = 96, .h = 96, .in = JCS_RGB, .restart = 6});
     blob bad = copy_of(&file);
+    assert_true(bad.n > 2);
     bad.n -= 2;
     expect_failure(d, &bad, o, LEAT_ERR_DECODE, "jpeg: premature end of data: the file is truncated");
     bad.n = file.n / 2;
@@ -201,6 +219,45 @@ static void damage(void **unused) {
     assert_int_equal(leat__decode_rows(d, row, 96 * 3, 4, &err), 0);
     assert_int_equal(leat__decode_end(d, &err), 0);
     free(bad.data), free(file.data);
+    leat__decoder_free(&d);
+}
+
+/* Where the scan number n (from 0) begins, with the segments in front of it. */
+static size_t find_scan(const blob *b, int n) {
+    size_t at = find_marker(b, 0xda, 0) + segment_bytes(b, find_marker(b, 0xda, 0));
+    for (; n > 0; n--) {
+        while (!(b->data[at] == 0xff && b->data[at + 1] >= 0xc0)) at++;
+        if (n == 1) break;
+        while (b->data[at + 1] != 0xda) at += segment_bytes(b, at);
+        at += segment_bytes(b, at);
+    }
+    return at;
+}
+
+/* End markers that are not the file's: in the thumbnail of its EXIF data, in a comment between two scans. */
+static void ends(void **unused) {
+    (void)unused;
+    leat__decoder *d = new_decoder();
+    blob small = make_jpeg((jpeg_how){.w = 16, .h = 16, .in = JCS_RGB});
+    for (int kind = 0; kind < 5; kind++) {
+        blob file = make_jpeg((jpeg_how){.w = 61,
+                                         .h = 45,
+                                         .in = kind == 3 ? JCS_CMYK : JCS_RGB,
+                                         .h_samp = 2,
+                                         .v_samp = 2,
+                                         .restart = kind == 1 ? 3 : 0,
+                                         .arithmetic = kind == 4,
+                                         .progressive = kind == 2});
+        if (kind == 2) insert(&file, find_scan(&file, 1), "\xff\xfe\0\6\xff\xd9\xff\xd9", 8);
+        add_jpeg_exif(&file, &small);
+        check_end(d, &file);
+        blob pair = copy_of(&file); /* a second picture behind the end, cut off */
+        put(&pair, file.data, file.n / 2);
+        shot s = decode_all(d, &pair, (leat__decode_options){0});
+        assert_int_equal(s.rc, 0);
+        free(s.pixels.data), free(file.data), free(pair.data);
+    }
+    free(small.data);
     leat__decoder_free(&d);
 }
 
@@ -238,8 +295,10 @@ int main(void) {
         cmocka_unit_test(inks),
         cmocka_unit_test(what_cannot_be),
         cmocka_unit_test(scans_are_counted),
+        cmocka_unit_test(a_hundred_scans),
         cmocka_unit_test(harmless_oddities),
         cmocka_unit_test(damage),
+        cmocka_unit_test(ends),
         cmocka_unit_test(tables_do_not_linger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

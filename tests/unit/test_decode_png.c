@@ -2,91 +2,7 @@
 /* leat-test: no-tsan */
 /* PNG: every colour type and depth, plain and interlaced, against values computed from the raw samples, as u8 and
  * as u16. */
-#include "test_decode_inputs.h"
-
-#include <png.h>
-#include <zlib.h>
-
-typedef struct png_how {
-    int w, h, colour, bits;
-    bool interlaced;
-    int n_palette; /* 0 = 1 << bits                                */
-    int n_alpha;   /* tRNS of a palette: entries                   */
-    bool key;      /* tRNS of gray or RGB: the colour of pixel 0,0 */
-} png_how;
-
-static void write_bytes(png_structp png, png_bytep bytes, size_t n) {
-    put(png_get_io_ptr(png), bytes, n);
-}
-
-static void flush_nothing(png_structp png) {
-    (void)png;
-}
-
-static int samples_of(int colour) {
-    switch (colour) {
-    case PNG_COLOR_TYPE_GRAY_ALPHA: return 2;
-    case PNG_COLOR_TYPE_RGB: return 3;
-    case PNG_COLOR_TYPE_RGB_ALPHA: return 4;
-    default: return 1;
-    }
-}
-
-/* Sample i of the test picture, in its full depth. */
-static unsigned sample(png_how how, size_t i) {
-    const unsigned v = (unsigned)(i * 2654435761u >> 7);
-    return v & (how.bits == 16 ? 65535u : (1u << how.bits) - 1);
-}
-
-static void palette_entry(int i, uint8_t rgb[3]) {
-    rgb[0] = (uint8_t)(i * 7 + 3), rgb[1] = (uint8_t)(255 - i * 5), rgb[2] = (uint8_t)(i * 11 + 90);
-}
-
-static blob make_png(png_how how) {
-    blob file = {0};
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
-    png_infop info = png_create_info_struct(png);
-    png_set_write_fn(png, &file, write_bytes, flush_nothing);
-    png_set_IHDR(png, info, (png_uint_32)how.w, (png_uint_32)how.h, how.bits, how.colour,
-                 how.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, 0, 0);
-    png_set_check_for_invalid_index(png, 0);
-    if (how.colour == PNG_COLOR_TYPE_PALETTE) {
-        png_color palette[256];
-        png_byte alpha[256];
-        const int n = how.n_palette ? how.n_palette : LEAT_MIN(1 << how.bits, 256);
-        for (int i = 0; i < n; i++) {
-            uint8_t rgb[3];
-            palette_entry(i, rgb);
-            palette[i] = (png_color){rgb[0], rgb[1], rgb[2]};
-            alpha[i] = (png_byte)(i * 40);
-        }
-        png_set_PLTE(png, info, palette, n);
-        if (how.n_alpha) png_set_tRNS(png, info, alpha, how.n_alpha, NULL);
-    } else if (how.key) {
-        png_color_16 key = {0};
-        key.gray = key.red = (png_uint_16)sample(how, 0);
-        key.green = (png_uint_16)sample(how, 1), key.blue = (png_uint_16)sample(how, 2);
-        png_set_tRNS(png, info, NULL, 0, &key);
-    }
-    png_write_info(png, info);
-    const size_t n = (size_t)(how.w * samples_of(how.colour));
-    const int passes = png_set_interlace_handling(png);
-    for (int pass = 0; pass < passes; pass++)
-        for (int y = 0; y < how.h; y++) {
-            uint8_t row[4096] = {0};
-            for (size_t i = 0; i < n; i++) {
-                const unsigned v = sample(how, (size_t)y * n + i);
-                if (how.bits == 16) row[2 * i] = (uint8_t)(v >> 8), row[2 * i + 1] = (uint8_t)v;
-                else
-                    row[i * (size_t)how.bits / 8] |=
-                        (uint8_t)(v << (8 - how.bits - (int)(i * (size_t)how.bits % 8)));
-            }
-            png_write_row(png, row);
-        }
-    png_write_end(png, info);
-    png_destroy_write_struct(&png, &info);
-    return file;
-}
+#include "test_png_inputs.h"
 
 /* What the picture must be in this many channels; wide values in the host's order. */
 static blob expected(png_how how, int channels, bool deep) {
@@ -181,14 +97,6 @@ static void index_past_the_palette(void **unused) {
     leat__decoder_free(&d);
 }
 
-/* A chunk with its length and checksum. */
-static void put_chunk(blob *b, const char *type, const void *bytes, size_t n) {
-    const uint8_t length[4] = {(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
-    uLong crc = crc32(crc32(0, (const Bytef *)type, 4), bytes, (uInt)n);
-    const uint8_t sum[4] = {(uint8_t)(crc >> 24), (uint8_t)(crc >> 16), (uint8_t)(crc >> 8), (uint8_t)crc};
-    put(b, length, 4), put(b, type, 4), put(b, bytes, n), put(b, sum, 4);
-}
-
 /* Text, profiles and unknown chunks are not even looked at, so that none can inflate. */
 static void chunks_that_do_not_matter(void **unused) {
     (void)unused;
@@ -236,6 +144,22 @@ static void damage(void **unused) {
     memset(file.data + 16, 0, 8);
     expect_failure(d, &file, o, LEAT_ERR_DECODE, "0 x 0");
     free(file.data);
+    leat__decoder_free(&d);
+}
+
+static void ends(void **unused) {
+    (void)unused;
+    leat__decoder *d = new_decoder();
+    for (int interlaced = 0; interlaced < 2; interlaced++) {
+        blob file = make_png(
+            (png_how){.w = 30, .h = 20, .colour = PNG_COLOR_TYPE_RGB, .bits = 8, .interlaced = interlaced});
+        check_end(d, &file);
+        blob chunk = {0}; /* the end chunk of a thumbnail is not the file's */
+        put_chunk(&chunk, "thMb", "\0\0\0\0IEND\xae\x42\x60\x82", 12);
+        insert(&file, 33, chunk.data, chunk.n);
+        check_end(d, &file);
+        free(chunk.data), free(file.data);
+    }
     leat__decoder_free(&d);
 }
 
@@ -320,6 +244,7 @@ int main(void) {
         cmocka_unit_test(index_past_the_palette),
         cmocka_unit_test(chunks_that_do_not_matter),
         cmocka_unit_test(damage),
+        cmocka_unit_test(ends),
         cmocka_unit_test(turned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

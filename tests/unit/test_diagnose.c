@@ -20,7 +20,7 @@ static void check(const scene *s) {
         open_spec(spec_of("%s", s->text), &(leat_config){.no_side_files = 1, .synchronous = 1});
     const double all = (double)SECONDS * s->threads;
     leat_stats stats = {.n_threads = s->threads, .full_s = s->idle * all, .cpu_s = s->cpu * all};
-    for (int i = LEAT_STAGE_READ; i < LEAT_STAGE_COUNT; i++) stats.stage_s[i] = i == s->stage ? 12 : 1;
+    for (int i = LEAT_STAGE_READ; i < LEAT_STAGE_COUNT; i++) stats.stage_s[i] = i == s->stage ? 15 : 1;
     leat_diagnosis found;
     memset(&found, 0xff, sizeof found);
     assert_int_equal(leat_diagnose(&found, pipeline, &stats, SECONDS, NULL), 0);
@@ -64,6 +64,8 @@ static void test_verdicts(void **state) {
         {folder, cores, LEAT_STAGE_TRANSFORM, 0, 1, LEAT_BOTTLENECK_TRANSFORM, 75, "Transforming",
          "Try a smaller"},
         {plain, cores, LEAT_STAGE_STORE, 0, 1, LEAT_BOTTLENECK_STORE, 75, "Writing", "smaller type"},
+        {plain, cores, LEAT_STAGE_CALL, 0, 1, LEAT_BOTTLENECK_CALL, 75, "own functions",
+         "operations of leat"},
     };
     for (size_t i = 0; i < LEAT_COUNT(scenes); i++) check(&scenes[i]);
 }

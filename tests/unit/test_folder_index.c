@@ -99,6 +99,97 @@ static void test_index(void **state) {
     }
 }
 
+/* Files that were added, and the time of their folder set back: no program can set back the time of change. */
+static void test_times_set_back(void **state) {
+    (void)state;
+    struct stat st;
+    char cache[400];
+    snprintf(cache, sizeof cache, "%s", in_dir("back-cache"));
+    remove_tree(in_dir("index"));
+    make_dir(in_dir("index")), make_dir(in_dir("index/a")), make_dir(in_dir("index/b"));
+    touch(in_dir("index/a/1.png"));
+    settle();
+    assert_int_equal(open_cached(cache), 1);
+    assert_int_equal(open_cached(cache), 1);
+    assert_false(scanned);
+    assert_int_equal(stat(in_dir("index/a"), &st), 0);
+    touch(in_dir("index/a/2.png"));
+    const struct timespec times[2] = {st.st_atim, st.st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, in_dir("index/a"), times, 0), 0);
+    assert_int_equal(open_cached(cache), 2);
+    assert_true(scanned);
+    /* Another folder in its place, with the same time. */
+    settle();
+    open_cached(cache);
+    assert_int_equal(rename(in_dir("index/b"), in_dir("away")), 0);
+    make_dir(in_dir("index/b"));
+    touch(in_dir("index/b/3.png"));
+    settle();
+    assert_int_equal(open_cached(cache), 3);
+}
+
+static int open_beside(const char *path, bool write) {
+    leat__open_options open = options_now(in_dir("beside-cache"));
+    open.progress = note_scan;
+    open.beside = write;
+    const leat__folder_options options = {.path = path};
+    leat__source *source = NULL;
+    leat_error err;
+    scanned = false;
+    if (leat__folder_open(&source, &options, &open, &err) != 0) fail_msg("%s", err.message);
+    const int n = (int)source->n_samples;
+    leat__source_free(&source);
+    return n;
+}
+
+/* An index beside a folder is copied with it, and used as long as the names are the same. */
+static void test_index_travels(void **state) {
+    (void)state;
+    char command[1000];
+    make_dir(in_dir("from")), make_dir(in_dir("from/stay")), make_dir(in_dir("from/stay/a"));
+    for (int i = 0; i < 5; i++) touch(in_dir("from/stay/a/%d.png", i));
+    assert_int_equal(open_beside(in_dir("from/stay"), true), 5);
+    assert_true(scanned);
+    snprintf(command, sizeof command, "cp -r '%s/from' '%s/to'", test_dir, test_dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(open_beside(in_dir("to/stay"), false), 5);
+    assert_false(scanned);
+    touch(in_dir("to/stay/a/x.png"));
+    assert_int_equal(open_beside(in_dir("to/stay"), false), 6);
+    assert_true(scanned);
+    unlink(in_dir("to/stay/a/1.png"));
+    unlink(in_dir("to/stay/a/x.png"));
+    touch(in_dir("to/stay/a/y.png"));
+    assert_int_equal(open_beside(in_dir("to/stay"), false), 5);
+    assert_true(scanned);
+}
+
+/* A file that was overwritten in place, which no folder tells: it is read as it is now, and the next run scans. */
+static void test_file_of_another_size(void **state) {
+    (void)state;
+    char cache[400];
+    snprintf(cache, sizeof cache, "%s", in_dir("grown-cache"));
+    remove_tree(in_dir("index"));
+    make_dir(in_dir("index")), make_dir(in_dir("index/a")), make_dir(in_dir("index/b"));
+    touch(in_dir("index/a/1.png"));
+    settle();
+    open_cached(cache);
+    write_file(in_dir("index/a/1.png"), "much longer than before, or shorter", 20);
+    leat__source *source = open_folder(in_dir("index"), LEAT_LABELS_AUTO, false, cache);
+    leat__reader reader = {.bytes.kind = LEAT_MEM_WORKER};
+    leat__value value[2];
+    leat_error err;
+    if (source->class->read(source, &reader, 0, value, &err) != 0) fail_msg("%s", err.message);
+    assert_int_equal(value[0].bytes, 20);
+    assert_memory_equal(value[0].data, "much longer than bef", 20);
+    leat__reader_free(source, &reader);
+    leat__source_free(&source);
+    open_cached(cache);
+    assert_true(scanned);
+    open_cached(cache);
+    assert_false(scanned);
+}
+
 /* An index that checks out but was made to lie. */
 static void test_forged_index(void **state) {
     (void)state;
@@ -113,12 +204,18 @@ static void test_forged_index(void **state) {
         char pool[] = "\0a\0"
                       "1.png\0"
                       "../../x.png";
-        leat__folder_dir dirs[2] = {
-            {.path = 0, .mtime_ns = (int64_t)root.st_mtim.tv_sec * 1000000000, .label = -1},
-            {.path = 1, .mtime_ns = (int64_t)sub.st_mtim.tv_sec * 1000000000, .label = 0}};
+        leat__folder_dir dirs[2] = {{.path = 0,
+                                     .mtime_ns = ns_of(root.st_mtim),
+                                     .ctime_ns = ns_of(root.st_ctim),
+                                     .inode = root.st_ino,
+                                     .label = -1},
+                                    {.path = 1,
+                                     .mtime_ns = ns_of(sub.st_mtim),
+                                     .ctime_ns = ns_of(sub.st_ctim),
+                                     .inode = sub.st_ino,
+                                     .label = 0}};
         leat__folder_file file = {.name = 3, .size = 1, .dir = 1};
-        uint64_t facts[8] = {1,           0, (uint64_t)time(NULL) * 1000000000, 1, sizeof pool, sizeof dirs,
-                             sizeof file, 0};
+        uint64_t facts[8] = {2, 0, INT64_MAX, 1, sizeof pool, sizeof dirs, sizeof file, 0};
         if (which == 1) facts[3] = UINT64_C(1) << 61, dirs[1].label = 0;
         if (which == 2) facts[3] = UINT64_MAX, dirs[0].label = 5;
         if (which == 3) file.name = 9; /* leaves the folder */
@@ -225,9 +322,9 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_index),
-        cmocka_unit_test(test_forged_index),
-        cmocka_unit_test(test_no_place_for_the_index),
+        cmocka_unit_test(test_index),         cmocka_unit_test(test_times_set_back),
+        cmocka_unit_test(test_index_travels), cmocka_unit_test(test_file_of_another_size),
+        cmocka_unit_test(test_forged_index),  cmocka_unit_test(test_no_place_for_the_index),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("folder index", tests, begin_files, end_files);

@@ -99,7 +99,7 @@ static int no_line(void *user, const char *line) {
 static void test_reserved_of_configs(void **state) {
     (void)state;
     const char *text = "synth 4 8 8 | batch 2", *path = "/nowhere";
-    const leat_config config = {.reserved = {[7] = 1}};
+    const leat_config config = {.reserved = {1}};
     const leat_tool_config tool = {.reserved = {[7] = 1}};
     leat_spec *spec = leat_spec_new(text);
     leat_pipeline *pipeline = NULL;
@@ -154,11 +154,15 @@ static void test_reserved_of_results(void **state) {
     leat_batch batch;
     leat_error err;
     leat_stats stats;
+    leat_worker_stats worker;
+    leat_latency latency;
     leat_field field[2];
     leat_op_info op;
     leat_bad bad;
     memset(&batch, 0xff, sizeof batch);
     memset(&stats, 0xff, sizeof stats);
+    memset(&worker, 0xff, sizeof worker);
+    memset(&latency, 0xff, sizeof latency);
     memset(field, 0xff, sizeof field);
     memset(&op, 0xff, sizeof op);
     assert_int_equal(leat_pipeline_next(pipeline, &batch, NULL), 0);
@@ -167,6 +171,10 @@ static void test_reserved_of_results(void **state) {
     leat_pipeline_stats(pipeline, &stats);
     ZERO(stats);
     for (size_t i = LEAT_STAGE_COUNT; i < LEAT_COUNT(stats.stage_s); i++) assert_true(stats.stage_s[i] == 0);
+    assert_true(leat_pipeline_workers(pipeline, &worker, 1) >= 1);
+    ZERO(worker);
+    leat_pipeline_latency(pipeline, &latency);
+    ZERO(latency);
     assert_int_equal(leat_pipeline_fields(pipeline, field, 2), 2);
     ZERO(field[0]);
     ZERO(field[1]);

@@ -3,6 +3,8 @@
 /* The table of positions inside JPEG files: what is kept, for how many files, by several threads at once, and from run to run. */
 #include "unit/testing.h"
 
+#include <sys/wait.h>
+
 #include "base/sets.h"
 #include "base/thread.h"
 #include "cache/jpeg_store.h"
@@ -22,6 +24,7 @@ static int end_all(void **state) {
 }
 
 static uint64_t cache_bytes_max = UINT64_C(1) << 30;
+static bool trust;
 static char said[1000];
 static int n_said;
 
@@ -33,7 +36,7 @@ static void on_log(void *user, int level, const char *message) {
 
 static leat__jpeg_store *open_notes(size_t bytes_max, uint64_t n_files, bool side) {
     const leat__open_options open = {
-        .n_threads = 1, .cache_dir = side ? in_dir("cache") : NULL, .no_side_files = !side};
+        .n_threads = 1, .cache_dir = side ? in_dir("cache") : NULL, .no_side_files = !side, .trust = trust};
     const leat__jpeg_store_options options = {.bytes_max = bytes_max,
                                               .n_files = n_files,
                                               .home = in_dir("photos"),
@@ -246,34 +249,159 @@ static void nothing_allocated(void **state) {
     leat__decoder_free(&decoder);
 }
 
-/* Of two that write at once the second keeps its positions in memory and says nothing. */
-static void one_writer(void **state) {
+/* Two that write at once add to one file, and learn from each other. */
+static void several_writers(void **state) {
     (void)state;
     remove_tree(in_dir("cache"));
     leat__decoder *decoder = leat__decoder_new(NULL);
     leat__buf block = {0};
-    leat_error err;
     leat__jpeg_store *a = open_notes(1 << 20, FILES, true), *b = open_notes(1 << 20, FILES, true);
     start(a);
     start(b);
     use(a, decoder, &block, 1, 100, 110);
     flush(a);
     use(b, decoder, &block, 2, 100, 110);
-    assert_int_equal(leat__jpeg_store_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
-    leat__jpeg_store_close(&a);
-    leat__jpeg_store_close(&b);
-    assert_int_equal(n_loaded(1 << 20), 1);
-    a = open_notes(1 << 20, FILES, true); /* and a file that has grown since it was loaded is left alone */
-    b = open_notes(1 << 20, FILES, true);
-    start(a);
-    start(b);
+    flush(b);
     use(a, decoder, &block, 3, 100, 110);
     flush(a);
+    assert_true(use(b, decoder, &block, 1, 0, 0) > 0); /* it has learned that when it wrote */
+    assert_true(use(a, decoder, &block, 2, 0, 0) > 0);
+    /* One knows little of a file, the other much: much stays, whoever writes last. */
+    use(a, decoder, &block, 5, 0, 0);
+    flush(a);
+    use(b, decoder, &block, 6, 0, 0); /* b learns of 5 */
+    flush(b);
+    use(a, decoder, &block, 5, 150, 112);
+    flush(a);
+    use(b, decoder, &block, 5, 0, 60);
+    flush(b);
     leat__jpeg_store_close(&a);
-    use(b, decoder, &block, 4, 100, 110);
-    assert_int_equal(leat__jpeg_store_flush(b, UINT64_C(20000000000), &err), LEAT_ERR_STATE);
+    leat__jpeg_store_close(&b);
+    a = open_notes(1 << 20, FILES, true);
+    assert_int_equal(leat__jpeg_store_facts_of(a).n_loaded, 5);
+    const size_t all = use(a, decoder, &block, 5, 0, 0);
+    assert_true(all > use(a, decoder, &block, 6, 0, 0));
+    use(a, decoder, &block, 6, 150, 112);
+    assert_int_equal(use(a, decoder, &block, 6, 0, 0), all); /* pictures of one size have equally many */
+    leat__jpeg_store_close(&a);
+    leat__buf kept = read_kept();
+    size_t n = 64;
+    for (int i = 0; i < 5; i++) n += LEAT_ALIGN_UP(32 + 8 + LEAT_ALIGN_UP(all, (size_t)8), (size_t)32);
+    assert_int_equal(kept.size, n); /* no file is in it twice */
+    leat__buf_free(&kept);
+    /* A file that was made anew meanwhile: places of the old one are forgotten. */
+    a = open_notes(1 << 20, FILES, true);
+    start(a);
+    use(a, decoder, &block, 7, 100, 110);
+    flush(a);
+    unlink(kept_file());
+    b = open_notes(1 << 20, FILES, true);
+    start(b);
+    use(b, decoder, &block, 8, 100, 110);
+    flush(b);
+    use(a, decoder, &block, 9, 100, 110);
+    flush(a);
+    leat__jpeg_store_close(&a);
     leat__jpeg_store_close(&b);
     assert_int_equal(n_loaded(1 << 20), 2);
+    assert_int_equal(n_said, 0);
+    leat__buf_free(&block);
+    leat__decoder_free(&decoder);
+}
+
+/* A process that does not let go of the file: closing is finite, and nothing is said. */
+static void a_lock_that_stays(void **state) {
+    (void)state;
+    remove_tree(in_dir("cache"));
+    leat__decoder *decoder = leat__decoder_new(NULL);
+    leat__buf block = {0};
+    write_file(kept_file(), "", 0);
+    leat__file other;
+    assert_int_equal(leat__file_grow(&other, kept_file(), false, NULL), 0);
+    assert_true(leat__file_lock(&other));
+    leat__jpeg_store *store = open_notes(1 << 20, FILES, true);
+    start(store);
+    use(store, decoder, &block, 1, 100, 110);
+    assert_int_equal(leat__jpeg_store_flush(store, 50000000, NULL), 1);
+    leat__jpeg_store_close(&store);
+    leat__file_close(&other);
+    assert_int_equal(n_loaded(1 << 20), 0);
+    assert_int_equal(n_said, 0);
+    leat__buf_free(&block);
+    leat__decoder_free(&decoder);
+}
+
+/* Many processes at once: every file is there once. */
+static void many_processes(void **state) {
+    (void)state;
+    enum { RANKS = 4 };
+    remove_tree(in_dir("cache"));
+    pid_t pid[RANKS];
+    for (int rank = 0; rank < RANKS; rank++) {
+        pid[rank] = fork();
+        if (pid[rank]) continue;
+        leat__decoder *decoder = leat__decoder_new(NULL);
+        leat__buf block = {0};
+        leat__jpeg_store *store = open_notes(1 << 20, FILES, true);
+        if (leat__jpeg_store_start(store, NULL) != 0) _exit(1);
+        for (int i = rank; i < FILES; i += RANKS) {
+            use(store, decoder, &block, i, 10, 20);
+            if (leat__jpeg_store_flush(store, UINT64_C(20000000000), NULL) != 0) _exit(2);
+            use(store, decoder, &block, i, 150, 112);
+        }
+        if (leat__jpeg_store_flush(store, UINT64_C(20000000000), NULL) != 0) _exit(3);
+        leat__jpeg_store_close(&store);
+        _exit(n_said);
+    }
+    for (int rank = 0; rank < RANKS; rank++) {
+        int status;
+        waitpid(pid[rank], &status, 0);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    assert_int_equal(n_loaded(1 << 20), FILES);
+    leat__buf kept = read_kept();
+    /* A run over all that writes nothing. */
+    struct stat before, after;
+    assert_int_equal(stat(kept_file(), &before), 0);
+    leat__decoder *decoder = leat__decoder_new(NULL);
+    leat__buf block = {0};
+    leat__jpeg_store *store = open_notes(1 << 20, FILES, true);
+    start(store);
+    for (int i = 0; i < FILES; i++) use(store, decoder, &block, i, 140, 110);
+    flush(store);
+    leat__jpeg_store_close(&store);
+    assert_int_equal(stat(kept_file(), &after), 0);
+    assert_true(ns_of(before.st_mtim) == ns_of(after.st_mtim) && before.st_ino == after.st_ino);
+    leat__buf again = read_kept();
+    assert_int_equal(again.size, kept.size);
+    leat__buf_free(&again);
+    leat__buf_free(&kept);
+    leat__buf_free(&block);
+    leat__decoder_free(&decoder);
+}
+
+/* A file that others may write to is not believed, and the writer puts one of its own in its place. */
+static void not_trusted(void **state) {
+    (void)state;
+    leat__decoder *decoder = leat__decoder_new(NULL);
+    leat__buf block = {0};
+    assert_int_equal(n_loaded(1 << 20), FILES);
+    n_said = 0;
+    chmod(kept_file(), 0664);
+    assert_int_equal(n_loaded(1 << 20), 0);
+    assert_int_equal(n_said, 1);
+    assert_non_null(strstr(said, "others may write to it"));
+    trust = true;
+    assert_int_equal(n_loaded(1 << 20), FILES);
+    trust = false;
+    leat__jpeg_store *store = open_notes(1 << 20, FILES, true);
+    start(store);
+    use(store, decoder, &block, 3, 100, 110);
+    flush(store);
+    leat__jpeg_store_close(&store);
+    n_said = 0;
+    assert_int_equal(n_loaded(1 << 20), 1);
     assert_int_equal(n_said, 0);
     leat__buf_free(&block);
     leat__decoder_free(&decoder);
@@ -346,10 +474,12 @@ static void by_several_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_and_extended), cmocka_unit_test(little_memory),
-        cmocka_unit_test(from_run_to_run),   cmocka_unit_test(damaged),
-        cmocka_unit_test(nothing_allocated), cmocka_unit_test(one_writer),
-        cmocka_unit_test(not_kept),          cmocka_unit_test(by_several_threads),
+        cmocka_unit_test(kept_and_extended),  cmocka_unit_test(little_memory),
+        cmocka_unit_test(from_run_to_run),    cmocka_unit_test(damaged),
+        cmocka_unit_test(nothing_allocated),  cmocka_unit_test(several_writers),
+        cmocka_unit_test(a_lock_that_stays),  cmocka_unit_test(many_processes),
+        cmocka_unit_test(not_trusted),        cmocka_unit_test(not_kept),
+        cmocka_unit_test(by_several_threads),
     };
     return cmocka_run_group_tests(tests, begin_all, end_all);
 }

@@ -145,6 +145,23 @@ static void test_address_space(void **state) {
     assert_true(left == ((uint64_t)1 << 45) - 10 * (uint64_t)page);
 }
 
+static void test_held_up(void **state) {
+    (void)state;
+    assert_true(leat__limits_throttled(root) == 0 && leat__limits_pressure(root) == 0);
+    put("/proc/self/cgroup", "0::/job/step\n4:cpu:/job\n");
+    put("/proc/self/mountinfo", V2 "31 23 0:27 / /cpu rw - cgroup cgroup rw,cpu\n");
+    put("/proc/pressure/memory", "some avg10=1.50 avg60=0.40 avg300=0.08 total=12345\nfull avg10=9.00\n");
+    put("/sys/fs/cgroup/job/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500\n");
+    put("/sys/fs/cgroup/job/step/cpu.stat", "throttled_usec 700\n");
+    assert_true(leat__limits_throttled(root) == 1500000 && leat__limits_pressure(root) == 1.5);
+    put("/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 2000000\n");
+    put("/sys/fs/cgroup/job/memory.pressure", "some avg10=32.25 avg60=0.00 avg300=0.00 total=1\n");
+    assert_true(leat__limits_throttled(root) == 2000000 && leat__limits_pressure(root) == 32.25);
+    put("/proc/pressure/memory", "nothing to see\n");
+    put("/sys/fs/cgroup/job/memory.pressure", "some avg10=lots\n");
+    assert_true(leat__limits_pressure(root) == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_nothing, make_root),
@@ -153,6 +170,7 @@ int main(void) {
         cmocka_unit_test_setup(test_part_of_the_tree, make_root),
         cmocka_unit_test_setup(test_version_1, make_root),
         cmocka_unit_test_setup(test_address_space, make_root),
+        cmocka_unit_test_setup(test_held_up, make_root),
     };
     return cmocka_run_group_tests(tests, begin_files, end_files);
 }

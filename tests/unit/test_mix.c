@@ -518,7 +518,7 @@ static void test_params_cut(void **state) {
     for (int i = 0; i < 2; i++) {
         const char *params = leat_batch_params(&b, i);
         const size_t n = strlen(params);
-        assert_true(n > 500 && n < 1024);
+        assert_true(n > 1000 && n < 2048);
         assert_string_equal(params + n - 3, "...");
         assert_int_equal(strncmp(params, "random_flip_left_right flip=", 28), 0);
     }

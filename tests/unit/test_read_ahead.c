@@ -7,11 +7,12 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 enum { N = 90, SIZE = 600 };
 
 typedef struct storage {
-    int delay_us;
+    atomic_int delay_us;
     atomic_int calls, now, most; /* of read_at; those going on, and the most at once */
     int bad;                     /* every so many-th sample cannot be read; 0 = none  */
     atomic_bool stuck;           /* reads wait for as long                            */
@@ -24,7 +25,8 @@ static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err)
     atomic_fetch_add(&s->calls, 1);
     for (int most = atomic_load(&s->most);
          now > most && !atomic_compare_exchange_weak(&s->most, &most, now);) {}
-    if (s->delay_us) leat__sleep_ns((uint64_t)s->delay_us * 1000 * (1 + i % 3));
+    const int delay_us = atomic_load(&s->delay_us);
+    if (delay_us) leat__sleep_ns((uint64_t)delay_us * 1000 * (1 + i % 3));
     while (atomic_load(&s->stuck)) leat__sleep_ns(1000000);
     atomic_fetch_sub(&s->now, 1);
     if (s->bad && i % (uint64_t)s->bad == 3) {
@@ -256,6 +258,72 @@ static void test_auto(void **state) {
     tape_free(&t);
 }
 
+/* Takes batches until that many threads read ahead, at least or at the most; fails after 20 s. Returns the changes so far. */
+static uint64_t run_until(leat_pipeline *pipeline, int least, int most) {
+    const uint64_t until = leat__now_ns() + UINT64_C(20000000000);
+    leat_stats stats;
+    leat_batch b;
+    do {
+        if (leat__now_ns() > until) fail_msg("%d readers after 20 s", stats.n_readers);
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
+        leat_batch_release(&b);
+        leat_pipeline_stats(pipeline, &stats);
+    } while (stats.n_readers < least || stats.n_readers > most);
+    return stats.tuned;
+}
+
+/* Storage that becomes slow, and fast again. */
+static void test_starts_and_stops(void **state) {
+    (void)state;
+    storage s = {0};
+    leat_pipeline *pipeline =
+        open_spec(slow_spec(&s, "shuffle | batch 8"), &(leat_config){.n_threads = 2, .n_epochs = -1});
+    run_until(pipeline, 0, 0);
+    atomic_store(&s.delay_us, 3000);
+    const uint64_t up = run_until(pipeline, 3, 64);
+    assert_true(up >= 1);
+    atomic_store(&s.delay_us, 0);
+    const uint64_t down = run_until(pipeline, 0, 0);
+    assert_true(down >= up + 1 && down < up + 8);
+    leat_pipeline_close(&pipeline);
+}
+
+static atomic_bool stop_burning;
+static void *burn(void *unused) {
+    (void)unused;
+    for (volatile unsigned n = 0; !atomic_load(&stop_burning); n = n + 1) {}
+    return NULL;
+}
+
+/* Warm files on a machine whose cores are busy: reading takes long because others have the core, and no thread can help. */
+static void test_none_on_a_busy_machine(void **state) {
+    (void)state;
+    enum { BURNERS = 12, PHOTOS = 40 };
+    pthread_t burner[BURNERS];
+    make_dir(in_dir("warm"));
+    for (int i = 0; i < PHOTOS; i++) write_jpeg(in_dir("warm/%02d.jpg", i), 100, 120, (unsigned)i);
+    atomic_store(&stop_burning, false);
+    for (int i = 0; i < BURNERS; i++)
+        assert_int_equal(leat__thread_start(&burner[i], burn, NULL, "burn", NULL), 0);
+    leat_pipeline *pipeline =
+        open_spec(spec_of("folder %s | shuffle | decode | resize 32 32 | batch 8", in_dir("warm")),
+                  &(leat_config){.n_threads = 2, .n_epochs = -1, .no_side_files = 1});
+    const uint64_t until = leat__now_ns() + UINT64_C(2000000000);
+    leat_stats stats = {0};
+    leat_batch b;
+    int most = 0;
+    while (leat__now_ns() < until) {
+        assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
+        leat_batch_release(&b);
+        leat_pipeline_stats(pipeline, &stats);
+        most = LEAT_MAX(most, stats.n_readers);
+    }
+    atomic_store(&stop_burning, true);
+    for (int i = 0; i < BURNERS; i++) pthread_join(burner[i], NULL);
+    leat_pipeline_close(&pipeline);
+    if (most > 0) fail_msg("%d readers for warm files, %.3f s blocked", most, stats.read_wait_s);
+}
+
 /* A source that wants none has none, whatever the text says. */
 static void test_not_wanted(void **state) {
     (void)state;
@@ -301,7 +369,7 @@ static void test_close_meanwhile(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    static const char *const wrong[] = {"on", "-1", "65", "x", "1.5"};
+    static const char *const wrong[] = {"on", "-2", "65", "x", "1.5"};
     for (size_t i = 0; i < LEAT_COUNT(wrong); i++)
         refuse_spec(spec_of("synth | batch 2 | options read_ahead=%s", wrong[i]), NULL, LEAT_ERR_ARGUMENT,
                     "read_ahead must be auto, off or a number");
@@ -335,7 +403,7 @@ static double process_seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Runs for so many seconds and prints a line for bench/slow.py; the first second does not count. */
+/* Runs for so many seconds and prints a line of JSON; the first second does not count. */
 static void bench_one(disk *d, const char *mode, int threads, double seconds) {
     static const leat_field fields[] = {
         {.name = "image", .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {-1}},
@@ -372,25 +440,28 @@ static void bench_one(disk *d, const char *mode, int threads, double seconds) {
            "\"busy\": %.3f, \"workers\": %.3f, \"reading\": %.3f, \"readers\": %d}\n",
            mode, (double)d->delay_ns * 1e-6, b.n_threads, (double)(b.samples - a.samples) / wall,
            used / (wall * b.n_threads), (b.cpu_s - a.cpu_s) / (wall * b.n_threads),
-           (b.stage_s[LEAT_STAGE_READ] - a.stage_s[LEAT_STAGE_READ]) / stages, b.n_readers);
+           (b.stage_s[LEAT_STAGE_CALL] - a.stage_s[LEAT_STAGE_CALL]) / stages, b.n_readers);
     fflush(stdout);
     leat_pipeline_close(&pipeline);
 }
 
-static int bench(double seconds) {
-    disk d = {0};
+/* --bench SECONDS: for bench/slow.py. With a mode and a delay in ms behind it: that one, for bench/autotune.py. */
+static int bench(int n, char **word) {
+    const double seconds = n > 0 ? atof(word[0]) : 3;
+    disk d = {.delay_ns = n > 2 ? (uint64_t)(atof(word[2]) * 1e6) : 0};
     for (int i = 0; i < 16; i++) d.jpeg[i] = make_jpeg(375, 500, 3, (unsigned)i);
-    bench_one(&d, "off", 0, seconds);
-    bench_one(&d, "auto", 0, seconds);
-    d.delay_ns = 5000000;
-    bench_one(&d, "off", 0, seconds);
-    bench_one(&d, "auto", 0, seconds);
+    if (n > 2) bench_one(&d, word[1], 0, seconds);
+    for (int k = 0; k < 2 && n < 3; k++) {
+        bench_one(&d, "off", 0, seconds);
+        bench_one(&d, "auto", 0, seconds);
+        d.delay_ns = 5000000;
+    }
     for (int i = 0; i < 16; i++) leat__buf_free(&d.jpeg[i]);
     return 0;
 }
 
 int main(int n, char **word) {
-    if (n > 1 && strcmp(word[1], "--bench") == 0) return bench(n > 2 ? atof(word[2]) : 3);
+    if (n > 1 && strcmp(word[1], "--bench") == 0) return bench(n - 2, word + 2);
     alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bytes),
@@ -400,6 +471,8 @@ int main(int n, char **word) {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_small_budget),
         cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_starts_and_stops),
+        cmocka_unit_test(test_none_on_a_busy_machine),
         cmocka_unit_test(test_not_wanted),
         cmocka_unit_test(test_close_meanwhile),
         cmocka_unit_test(test_refusals),

@@ -318,17 +318,24 @@ static void test_refusals(void **state) {
     assert_int_equal(rename(in_dir("moved"), in_dir("photos")), 0);
 }
 
+/* The checksum anew, of a state that a test has changed. */
+static void seal(char *text) {
+    char *check = strstr(text, " check=") + 7, digits[17];
+    snprintf(digits, sizeof digits, "%016" PRIx64, leat__hash(check + 17, strlen(check + 17), 0));
+    memcpy(check, digits, 16);
+}
+
 static void test_damaged_states(void **state) {
     (void)state;
     static const char text[] = "synth 100 4 4 | shuffle | batch 4";
     char s[1024], cut[1024];
     save(text, s);
     refuse_state(text, "", "not the state");
-    refuse_state(text, "leat-state 1", "not the state");
-    refuse_state(text, "leat-state 2 epoch=0", "not the state");
-    for (size_t n = 0; n < strlen(s) && s[n] != '|'; n += 3) { /* cut anywhere before the text: refused */
+    refuse_state(text, "leat-state 1 epoch=0", "an older leat");
+    refuse_state(text, "leat-state 2", "not the state");
+    refuse_state(text, "leat-state 2 check=0", "cut or changed");
+    for (size_t n = 0; n < strlen(s); n++) { /* cut anywhere */
         snprintf(cut, sizeof cut, "%.*s", (int)n, s);
-        if (strstr(cut, " text=")) break;
         refuse_state(text, cut, "");
     }
     static const char *const numbers[] = {
@@ -336,12 +343,18 @@ static void test_damaged_states(void **state) {
     for (size_t i = 0; i < LEAT_COUNT(numbers); i++) {
         const char *at = strstr(s, " position="), *end = strchr(at + 1, ' ');
         snprintf(cut, sizeof cut, "%.*s position=%s%s", (int)(at - s), s, numbers[i], end);
+        refuse_state(text, cut, "cut or changed");
+        seal(cut);
         refuse_state(text, cut, "");
     }
     leat_pipeline *pipeline = open_spec(spec_of("%s", text), NULL);
+    /* White space behind it is fine: programs write a line. */
+    snprintf(cut, sizeof cut, "%s \r\n", s);
+    assert_int_equal(leat_pipeline_restore(pipeline, cut, NULL), 0);
     /* Any epoch is fine: one past the end is the end. */
     const char *rest = strstr(s, " position=");
-    snprintf(cut, sizeof cut, "leat-state 1 epoch=18446744073709551615%s", rest);
+    snprintf(cut, sizeof cut, "%.*s epoch=18446744073709551615%s", (int)(strstr(s, " epoch=") - s), s, rest);
+    seal(cut);
     assert_int_equal(leat_pipeline_restore(pipeline, cut, NULL), 0);
     leat_batch b;
     assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), LEAT_END);
@@ -350,26 +363,80 @@ static void test_damaged_states(void **state) {
     assert_int_equal(leat_pipeline_restore(pipeline, NULL, &err), LEAT_ERR_ARGUMENT);
     assert_int_equal(leat_pipeline_state(NULL, cut, 10, &err), LEAT_ERR_ARGUMENT);
     leat_pipeline_close(&pipeline);
-    /* Bits flipped anywhere: accepted or refused, never worse. */
+}
+
+/* Of 14,500 changed states none is taken. */
+static void test_changed_states(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "synth 100 4 4 | shuffle | batch 4", "synth 100 4 4 | repeat 3 | batch 7 drop_remainder=true",
+        "tfrecord %s | parse label:int64 | take 9 | repeat 4 | batch 4 | options on_error=skip"};
     leat__rng rng = leat__rng_at(1, 0, 0, 0);
-    pipeline = open_spec(
-        spec_of("tfrecord %s | parse label:int64 | take 9 | repeat 4 | batch 4 | options on_error=skip",
-                in_dir("bad.gz")),
-        NULL);
-    assert_true(leat_pipeline_state(pipeline, s, sizeof s, NULL) == 0);
-    for (int i = 0; i < 400; i++) {
-        memcpy(cut, s, sizeof cut);
-        for (int k = 0; k < 2; k++) {
-            char *c = &cut[leat__rng_below(&rng, strlen(s))];
-            *c = *c >= '0' && *c <= '9' ? (char)('0' + leat__rng_below(&rng, 10))
-                                        : (char)(*c ^ (1 << leat__rng_below(&rng, 7)));
+    for (size_t t = 0; t < LEAT_COUNT(texts); t++) {
+        leat_pipeline *pipeline = open_spec(spec_of(texts[t], in_dir("bad.gz")), NULL);
+        tape start = record(pipeline, 2);
+        tape_free(&start);
+        char s[1024], cut[1024];
+        assert_true(leat_pipeline_state(pipeline, s, sizeof s, NULL) == 0);
+        for (int i = 0; i < 14500 / (int)LEAT_COUNT(texts) + 1; i++) {
+            memcpy(cut, s, sizeof cut);
+            for (int k = 0; k < 1 + i % 3; k++) {
+                char *c = &cut[leat__rng_below(&rng, strlen(s))];
+                *c = *c >= '0' && *c <= '9' ? (char)('0' + leat__rng_below(&rng, 10))
+                                            : (char)(*c ^ (1 << leat__rng_below(&rng, 7)));
+            }
+            leat_error err;
+            if (strcmp(cut, s) == 0) continue;
+            assert_int_equal(leat_pipeline_restore(pipeline, cut, &err), LEAT_ERR_STATE);
         }
-        cut[sizeof cut - 1] = 0;
-        if (leat_pipeline_restore(pipeline, cut, NULL) != 0) continue;
-        tape t = record(pipeline, 3);
-        tape_free(&t);
+        assert_int_equal(leat_pipeline_restore(pipeline, s, NULL), 0);
+        leat_pipeline_close(&pipeline);
     }
-    leat_pipeline_close(&pipeline);
+}
+
+/* A state of any place is the one that is taken there. */
+static void test_places(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "synth 50 4 4 | shuffle | batch 4", "synth 50 4 4 | shuffle | batch 4 drop_remainder=true",
+        "synth 50 4 6 | shuffle | bucket_by_aspect_ratio 1 sizes=5x3,3x5 | resize_to_bucket | batch 7",
+        "folder %s | shuffle | bucket_by_aspect_ratio 0.8,1.2 sizes=6x4,5x5,4x6 | decode | resize_to_bucket "
+        "| "
+        "batch 4"};
+    make_dir(in_dir("shapes"));
+    for (int i = 0; i < 23; i++) write_png(in_dir("shapes/%02d.png", i), 4 + i % 7, 4 + i % 5, (unsigned)i);
+    for (size_t t = 0; t < LEAT_COUNT(texts); t++) {
+        leat_pipeline *pipeline =
+            open_spec(spec_of(texts[t], in_dir("shapes")), &(leat_config){.n_epochs = 2});
+        const uint64_t batches = (uint64_t)leat_pipeline_length(pipeline);
+        char is[1024], at[1024];
+        leat_error err;
+        for (uint64_t k = 0; k <= 2 * batches; k++) {
+            leat_batch b;
+            assert_true(leat_pipeline_state(pipeline, is, sizeof is, NULL) == 0);
+            assert_true(leat_pipeline_state_at(pipeline, k / batches, k % batches, at, sizeof at, &err) == 0);
+            assert_string_equal(is, at);
+            if (k > 0 && k % batches == 0) { /* the end of an epoch is the beginning of the next */
+                assert_true(leat_pipeline_state_at(pipeline, k / batches - 1, batches, at, sizeof at, NULL) ==
+                            0);
+                assert_string_equal(is, at);
+            }
+            if (leat_pipeline_next(pipeline, &b, NULL) == 0) leat_batch_release(&b);
+        }
+        assert_int_equal(leat_pipeline_state_at(pipeline, 0, batches + 1, at, sizeof at, &err),
+                         LEAT_ERR_ARGUMENT);
+        assert_non_null(strstr(err.message, "an epoch has"));
+        /* Positions inside of a batch, in a state that was made up: refused. */
+        char *place = strstr(is, " position=");
+        for (int position = 1; position < 4; position++) {
+            snprintf(at, sizeof at, "%.*s position=%d step=1%s", (int)(place - is), is, position,
+                     strstr(is, " seed="));
+            seal(at);
+            assert_int_equal(leat_pipeline_restore(pipeline, at, &err), LEAT_ERR_STATE);
+            assert_non_null(strstr(err.message, "fit together"));
+        }
+        leat_pipeline_close(&pipeline);
+    }
 }
 
 /* Held batches stay valid while the pipeline moves elsewhere. */
@@ -434,6 +501,8 @@ int main(void) {
         cmocka_unit_test(test_resume_choices),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_states),
+        cmocka_unit_test(test_changed_states),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_restore_with_leases),
         cmocka_unit_test(test_restore_after_failure),
     };

@@ -336,7 +336,7 @@ static void test_matrices(void **state) {
         const double corner[8] = {0, 0, 100, 0, 0, 80, 100, 80};
         for (int i = 0; i < 8; i++)
             from[i] = corner[i] + between(-20, 20), to[i] = corner[i] + between(-20, 20);
-        assert_true(leat__matrix_from_points(m, from, to));
+        assert_true(leat__matrix_from_points(m, from, to, false));
         for (int k = 0; k < 4; k++) {
             const double x = from[2 * k], y = from[2 * k + 1], w = m[6] * x + m[7] * y + m[8];
             assert_true(fabs((m[0] * x + m[1] * y + m[2]) / w - to[2 * k]) < 1e-9);
@@ -345,7 +345,7 @@ static void test_matrices(void **state) {
     }
     const double line[8] = {0, 0, 1, 1, 2, 2, 3, 3}, square[8] = {0, 0, 1, 0, 0, 1, 1, 1};
     double m[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
-    assert_false(leat__matrix_from_points((double[9]){0}, line, square));
+    assert_false(leat__matrix_from_points((double[9]){0}, line, square, false));
     leat__matrix_centre(m, 5, 3); /* a quarter of a turn: the middle stays */
     assert_true(m[0] * 5 + m[1] * 3 + m[2] == 5 && m[3] * 5 + m[4] * 3 + m[5] == 3);
 }

@@ -8,6 +8,8 @@
 #include "source/source.h"
 #include "unit/testing_tar.h"
 
+#include "format/kept/sidefile.h"
+
 /* ------------------------------------------------------------------------------------------ samples */
 
 static leat__source *try_open(const char *path, const char *const *fields, int n, const char *cache,
@@ -354,7 +356,14 @@ static void test_index(void **state) {
     const char *whole = "s0,s0,0;s1,s1,1;s2,s2,2;";
     assert_string_equal(read_all(try_open(in_dir("kept.tar"), all_fields, 3, cache, &err)), whole);
     assert_int_equal(find_side_files(cache, NULL, 0), 1);
-    /* The index is used: a key that changes without a trace does not divide a sample. */
+    char side[4300];
+    struct stat before, after;
+    find_side_files(cache, side, sizeof side);
+    assert_int_equal(stat(side, &before), 0);
+    assert_string_equal(read_all(try_open(in_dir("kept.tar"), all_fields, 3, cache, &err)), whole);
+    assert_int_equal(stat(side, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino); /* it was used */
+    /* Another key divides a sample, at the same size and time. */
     struct stat st;
     assert_int_equal(stat(in_dir("kept.tar"), &st), 0);
     t = make_tar(3);
@@ -363,11 +372,40 @@ static void test_index(void **state) {
     write_buf(in_dir("kept.tar"), &t);
     const struct timespec times[2] = {st.st_atim, st.st_mtim};
     utimensat(AT_FDCWD, in_dir("kept.tar"), times, 0);
-    assert_string_equal(read_all(try_open(in_dir("kept.tar"), all_fields, 3, cache, &err)), whole);
-    make_old(in_dir("kept.tar"), 50);
     leat__source *source = try_open(in_dir("kept.tar"), all_fields, 3, cache, &err);
     assert_int_equal(source->n_samples, 4);
     leat__source_free(&source);
+}
+
+/* An index that checks out and does not fit, which only reading shows: it is made anew. */
+static void test_misplaced(void **state) {
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        leat__buf t = make_tar(3);
+        write_buf(in_dir("doubt.tar"), &t);
+        make_old(in_dir("doubt.tar"), 100);
+        struct stat st;
+        assert_int_equal(stat(in_dir("doubt.tar"), &st), 0);
+        /* A border that is no header, or that is the second member of a sample. */
+        const uint64_t payload[] = {2,
+                                    (uint64_t)st.st_size,
+                                    (uint64_t)ns_of(st.st_mtim),
+                                    (uint64_t)ns_of(st.st_ctim),
+                                    st.st_ino,
+                                    0,
+                                    0,
+                                    which ? SAMPLE + 1024 : SAMPLE + 512,
+                                    2 * SAMPLE,
+                                    (uint64_t)st.st_size};
+        uint8_t file[LEAT_SIDEFILE_HEADER + sizeof payload];
+        leat__sidefile_write_header(file, LEAT_SIDEFILE_TAR, payload, sizeof payload);
+        memcpy(file + LEAT_SIDEFILE_HEADER, payload, sizeof payload);
+        write_file(in_dir(".doubt.tar.leatidx"), file, sizeof file);
+        leat_error err;
+        assert_string_equal(
+            read_all(try_open(in_dir("doubt.tar"), all_fields, 3, in_dir("doubt-cache"), &err)),
+            "s0,s0,0;s1,s1,1;s2,s2,2;");
+    }
 }
 
 /* The whole way: hundreds of shards, some of them empty, shuffled. */
@@ -408,7 +446,8 @@ int main(void) {
         cmocka_unit_test(test_grouping),        cmocka_unit_test(test_names_and_sizes),
         cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_large_samples),   cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_index),           cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_index),           cmocka_unit_test(test_misplaced),
+        cmocka_unit_test(test_pipeline),
     };
     return cmocka_run_group_tests(tests, begin_files, end_files);
 }

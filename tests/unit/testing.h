@@ -111,12 +111,17 @@ static void make_dir(const char *path) {
     if (mkdir(path, 0777) != 0) assert_int_equal(access(path, F_OK), 0);
 }
 
-/* Sets the time of a file or folder to so many seconds ago: what changed just now is not trusted by
- * indexes. */
+/* Sets the time of a file or folder to so many seconds ago: what changed just now is not trusted by indexes. That is a change
+ * too, which the file system dates itself, so it waits until that is no longer just now. */
 static void make_old(const char *path, int seconds) {
     const time_t then = time(NULL) - seconds;
     const struct timespec times[2] = {{.tv_sec = then}, {.tv_sec = then}};
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    usleep(25000);
+}
+
+static int64_t ns_of(struct timespec t) {
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void write_file(const char *path, const void *bytes, size_t n) {

@@ -15,7 +15,7 @@
  *
  * What counts as damage. libjpeg goes on after most damage, fills with gray and counts a warning. Pillow and
  * TensorFlow let such pictures pass unless the data ends early; in training they are poison, so here:
- *   error     the data ends before the end mark (Pillow and TensorFlow refuse these too), bad Huffman or
+ *   error     the data ends before the end mark (ends.c; Pillow and TensorFlow refuse these too), bad Huffman or
  *             arithmetic codes, a segment that ends early or is longer than its restart interval needs, a
  *             lost restart marker, an impossible progression
  *   no error  bytes without meaning before another marker (frequent in the wild, the pixels are complete),
@@ -25,7 +25,6 @@
  * Guards: no markers are saved, EXIF is read by ourselves; scans are counted, because a small file can
  * ask for passes over a large picture without end. */
 #include "decode/codec.h"
-#include "decode/jpeg/jpeg_head.h"
 #include "decode/jpeg/jpeg_memory.h"
 #include "decode/jpeg/jpeg_own.h"
 
@@ -54,6 +53,7 @@ typedef struct jpeg_state {
     int channels;
     leat__jpeg_own *own;
     bool is_own;   /* it decodes this picture                  */
+    int scale;     /* rows are of the picture at 1 / scale     */
     bool boxed;    /* only wanted is asked for                 */
     int n_given;   /* rows                                     */
     uint8_t *line; /* one row of libjpeg-turbo's, after it took over */
@@ -168,6 +168,8 @@ static void begin_step(jpeg_state *s) {
     struct jpeg_decompress_struct *jpeg = &s->jpeg;
     jpeg->dct_method = s->fast ? JDCT_IFAST : JDCT_ISLOW;
     jpeg->do_fancy_upsampling = TRUE;
+    jpeg->scale_num = 1;
+    jpeg->scale_denom = (unsigned)s->scale;
     if (jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK)
         jpeg->out_color_space = JCS_CMYK;
     else jpeg->out_color_space = s->channels == 1 ? JCS_GRAYSCALE : s->channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
@@ -311,18 +313,29 @@ static int header(void *state, leat__decode_job *job, leat_error *err) {
     job->info.bits = 8;
     job->info.orientation = find_orientation(job->bytes, job->n);
     job->info.progressive = s->jpeg.progressive_mode;
-    leat__jpeg_head head;
-    job->info.detour = leat__jpeg_head_read(&head, &s->jpeg);
+    job->scan = (size_t)(s->source.next_input_byte - job->bytes);
+    job->several = s->jpeg.progressive_mode || s->jpeg.comps_in_scan < n;
+    job->info.detour = leat__jpeg_own_look(s->own, &s->jpeg);
     return 0;
+}
+
+/* From here on libjpeg-turbo decodes the picture, in the memory of our own decoder's coefficients if that has some. */
+static int leave_own(jpeg_state *s, leat_error *err) {
+    size_t n;
+    void *memory = leat__jpeg_own_memory(s->own, &n);
+    s->is_own = false;
+    if (memory) leat__jpeg_memory_lend(s->memory, memory, n);
+    return guarded(s, begin_step, err);
 }
 
 static int begin(void *state, leat__decode_job *job, leat_error *err) {
     jpeg_state *s = state;
     s->channels = job->info.channels;
+    s->scale = job->info.scale;
     s->is_own =
-        !s->fast && !job->options.reference && leat__jpeg_own_begin(s->own, &s->jpeg, job, s->channels);
+        !job->info.detour && !job->options.reference && leat__jpeg_own_begin(s->own, job, s->channels);
     if (s->is_own) return 0;
-    LEAT_TRY(guarded(s, begin_step, err));
+    LEAT_TRY(leave_own(s, err));
     if (s->jpeg.out_color_space == JCS_CMYK) {
         s->cmyk = leat__decode_alloc(job, (size_t)job->info.width, 4, err);
         if (!s->cmyk) return err->code;
@@ -341,18 +354,16 @@ static int read_line(jpeg_state *s, uint8_t *dst, leat_error *err) {
     return 0;
 }
 
-/* From our own decoder, up to and with the rows that it gave. */
+/* From our own decoder, up to and with the rows that it gave. A scaled picture has few rows: libjpeg-turbo gives all of
+ * them, and those above the part are dropped. */
 static int take_over(jpeg_state *s, leat__decode_job *job, leat_error *err) {
-    s->is_own = false;
-    LEAT_TRY(guarded(s, begin_step, err));
-    if (s->boxed) {
-        LEAT_TRY(guarded(s, region_step, err));
-    } else {
-        s->taken = s->wanted = (leat__box){.width = job->info.width, .height = job->info.height};
-    }
+    LEAT_TRY(leave_own(s, err));
+    s->taken = (leat__box){.width = job->info.width, .height = job->info.height};
+    if (!s->boxed) s->wanted = s->taken;
+    else if (s->scale == 1) LEAT_TRY(guarded(s, region_step, err));
     s->line = leat__decode_alloc(job, (size_t)job->info.width, (size_t)s->channels, err);
     if (!s->line) return err->code;
-    for (int i = 0; i < s->n_given; i++) LEAT_TRY(read_line(s, NULL, err));
+    for (int i = s->taken.y; i < s->wanted.y + s->n_given; i++) LEAT_TRY(read_line(s, NULL, err));
     return 0;
 }
 
@@ -388,7 +399,7 @@ static int region(void *state, leat__decode_job *job, const leat__box *box, leat
                   leat_error *err) {
     jpeg_state *s = state;
     (void)job;
-    if (s->cmyk) return 0; /* rare: rows come whole */
+    if (s->cmyk || (s->scale > 1 && !s->is_own)) return 0; /* rare: rows come whole */
     s->wanted = *box;
     s->boxed = true;
     if (s->is_own) {
@@ -414,6 +425,8 @@ static bool planes(void *state, leat__decode_job *job, size_t apart) {
 static int end(void *state, leat__decode_job *job, bool complete, leat_error *err) {
     jpeg_state *s = state;
     int rc = 0;
+    if (s->is_own && s->boxed && s->n_given == s->wanted.height && !leat__jpeg_own_finish(s->own))
+        rc = take_over(s, job, err);
     if (s->is_own) leat__jpeg_own_seal(s->own);
     if (complete && s->is_own && !leat__jpeg_own_ends(s->own)) rc = take_over(s, job, err);
     if (complete && !s->is_own && rc == 0) rc = guarded(s, finish_step, err);
@@ -422,6 +435,7 @@ static int end(void *state, leat__decode_job *job, bool complete, leat_error *er
 }
 
 const leat__codec_ops leat__codec_jpeg = {.name = "jpeg",
+                                          .scales = true,
                                           .state_bytes = sizeof(jpeg_state),
                                           .init = init,
                                           .destroy = destroy,

@@ -198,7 +198,7 @@ static __attribute__((noinline)) skipped skip_singly(const leat__jpeg_code *code
 }
 
 ALWAYS_INLINE bool skip_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, size_t *k, bool *bad) {
-    const unsigned entry = ac->skip[look(r)];
+    const unsigned entry = ac->skip[r->bits >> (64 - ac->skip_look)];
     const size_t at = *k + (entry >> 8);
     if (LEAT_UNLIKELY(!entry)) return long_step(&ac->code, r, k, NULL, bad);
     if (LEAT_UNLIKELY(at > 62)) {
@@ -241,7 +241,10 @@ ALWAYS_INLINE int read_run(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last
         int *prediction = &scan->prediction[unit->component];
         if (unit->wanted)
             last[i] = (uint8_t)read_block(unit, &r, prediction, blocks + 64 * (ptrdiff_t)i, &bad);
-        else skip_block(unit, &r, prediction, &bad);
+        else {
+            skip_block(unit, &r, prediction, &bad);
+            blocks[64 * (ptrdiff_t)i] = (int16_t)*prediction;
+        }
         if (++u == scan->n_units) u = 0;
     }
     scan->reader = r;

@@ -32,13 +32,19 @@ void leat__jpeg_dsp_init_unstuff_c(leat__jpeg_dsp *dsp) {
 
 void leat__jpeg_dsp_init(leat__jpeg_dsp *dsp, unsigned cpu_flags) {
     leat__jpeg_dsp_init_blocks_c(dsp);
+    leat__jpeg_dsp_init_passes_c(dsp);
     leat__jpeg_dsp_init_idct_c(dsp);
+    leat__jpeg_dsp_init_reduced_c(dsp);
     leat__jpeg_dsp_init_colour_c(dsp);
     leat__jpeg_dsp_init_unstuff_c(dsp);
 #if defined(__x86_64__)
     if (cpu_flags & LEAT_CPU_AVX2) {
         leat__jpeg_dsp_init_blocks_avx2(dsp);
+        leat__jpeg_dsp_init_passes_avx2(dsp);
+        if (cpu_flags & LEAT_CPU_PDEP) leat__jpeg_dsp_init_passes_pdep(dsp);
         leat__jpeg_dsp_init_idct_avx2(dsp);
+        leat__jpeg_dsp_init_idct_fast_avx2(dsp);
+        leat__jpeg_dsp_init_reduced_avx2(dsp);
         leat__jpeg_dsp_init_colour_avx2(dsp);
     }
 #else

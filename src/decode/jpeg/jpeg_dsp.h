@@ -23,12 +23,12 @@ static inline int leat__jpeg_slot(int row, int column) {
 
 typedef struct leat__jpeg_quant { /* in the order of a block */
     LEAT_ALIGNED(32) int16_t step[64];
-    LEAT_ALIGNED(32) uint16_t most[64]; /* the largest coefficient that this decoder takes */
+    LEAT_ALIGNED(32) uint16_t most[64]; /* the largest coefficient that the accurate transform takes */
 } leat__jpeg_quant;
 
 typedef struct leat__jpeg_place { /* where a block goes                                */
     uint8_t *dst;                 /* its first sample; NULL: outside the region        */
-    size_t stride;                /* as the address, a multiple of 8                   */
+    size_t stride;                /* as the address, a multiple of the block's side    */
     const leat__jpeg_quant *quant;
     int last; /* the last coefficient, in zigzag order             */
 } leat__jpeg_place;
@@ -40,8 +40,12 @@ typedef struct leat__jpeg_place { /* where a block goes                         
 /* Rounding of the second pass and the shift by 128 that samples have, as part of the first coefficient. */
 #define LEAT_JPEG_BIAS ((16 + (128 << 5)) / 4)
 
+/* The step of the fast transform: quantisation and the transform's own scaling in one factor, with two more bits. Steps
+ * wrap at 16 bits, as all of its arithmetic. */
+int16_t leat__jpeg_fast_step(int step, int row, int column);
+
 /* n blocks, one after the other, to samples; the blocks are zero afterwards. False when a value was out of range: the
- * samples are then of no use. */
+ * samples are then of no use. The fast transform takes every value. */
 #define LEAT_FN_JPEG_IDCT(name) bool name(int16_t *blocks, const leat__jpeg_place *places, int n)
 
 /* Copies entropy-coded bytes without the zeros that follow each 0xff. Stops in front of a marker, in front of a 0xff
@@ -75,10 +79,23 @@ struct leat__jpeg_scan;
     int name(struct leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last, int from, int to)
 #define LEAT_FN_JPEG_SKIP(name) int64_t name(struct leat__jpeg_scan *scan, int64_t from, int64_t to)
 
+/* MCUs [from, to) of a row, of one scan of a progressive JPEG: see leat__jpeg_scan_pass. They stop early too. */
+struct leat__jpeg_strip;
+#define LEAT_FN_JPEG_PASS(name) \
+    int name(struct leat__jpeg_scan *scan, const struct leat__jpeg_strip *strip, int from, int to)
+
 typedef struct leat__jpeg_dsp {
     LEAT_FN_JPEG_READ((*read));
     LEAT_FN_JPEG_SKIP((*skip));
+    LEAT_FN_JPEG_PASS((*dc_first));
+    LEAT_FN_JPEG_PASS((*dc_refine));
+    LEAT_FN_JPEG_PASS((*ac_first));
+    LEAT_FN_JPEG_PASS((*ac_refine));
     LEAT_FN_JPEG_IDCT((*idct));
+    LEAT_FN_JPEG_IDCT((*idct_fast));
+    LEAT_FN_JPEG_IDCT((*idct_4x4)); /* fewer samples from the same coefficients, for scaled pictures */
+    LEAT_FN_JPEG_IDCT((*idct_2x2));
+    LEAT_FN_JPEG_IDCT((*idct_1x1)); /* from the first coefficient alone: the others must be zero */
     LEAT_FN_JPEG_UNSTUFF((*unstuff));
     LEAT_FN_JPEG_UP_H2V1((*up_h2v1));
     LEAT_FN_JPEG_UP_H2V2((*up_h2v2));
@@ -90,7 +107,9 @@ typedef struct leat__jpeg_dsp {
 /* Fills in the best versions for these LEAT_CPU_* flags. */
 void leat__jpeg_dsp_init(leat__jpeg_dsp *dsp, unsigned cpu_flags);
 void leat__jpeg_dsp_init_blocks_c(leat__jpeg_dsp *dsp);
+void leat__jpeg_dsp_init_passes_c(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_idct_c(leat__jpeg_dsp *dsp);
+void leat__jpeg_dsp_init_reduced_c(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_colour_c(leat__jpeg_dsp *dsp);
 void leat__jpeg_dsp_init_unstuff_c(leat__jpeg_dsp *dsp);
 

@@ -40,6 +40,15 @@ static bool build_code(leat__jpeg_code *code, const uint8_t counts[17], const ui
     return true;
 }
 
+bool leat__jpeg_refine_build(leat__jpeg_code *code, const uint8_t counts[17], const uint8_t symbols[256]) {
+    const int n = n_symbols(counts);
+    if (n < 1 || n > 256) return false;
+    if (same_code(code, counts, symbols, n)) return true;
+    for (int i = 0; i < n; i++)
+        if ((symbols[i] & 15) > 1) return false;
+    return build_code(code, counts, symbols, n);
+}
+
 bool leat__jpeg_dc_build(leat__jpeg_dc_table *table, const uint8_t counts[17], const uint8_t symbols[256]) {
     const int n = n_symbols(counts);
     if (n < 1 || n > 256) return false;
@@ -80,10 +89,11 @@ static void fill_single(uint64_t single[LEAT_JPEG_LOOKS], const leat__jpeg_code 
     for (int x = 0, n; x < LEAT_JPEG_LOOKS; x += n) {
         const symbol s = symbol_of(code->look[x]);
         const uint64_t step = (uint64_t)s.step;
+        const uint64_t run = s.step == LEAT_JPEG_BLOCK_END ? code->look[x] >> 4 & 15 : 0;
         n = s.length ? 1 << (LEAT_JPEG_LOOK - s.length) : 1;
-        const uint64_t entry =
-            s.length ? (uint64_t)(s.length + s.size) | step << 8 | step << 16 | ((1ull << s.size) - 1) << 48
-                     : 0;
+        const uint64_t entry = s.length ? (uint64_t)(s.length + s.size) | step << 8 | step << 16 | run << 25 |
+                                              ((1ull << s.size) - 1) << 48
+                                        : 0;
         for (int i = 0; i < n; i++) single[x + i] = entry;
     }
 }
@@ -116,7 +126,7 @@ bool leat__jpeg_ac_build(leat__jpeg_ac_table *table, const uint8_t counts[17], c
     if (same_code(&table->code, counts, symbols, n)) return true;
     for (int i = 0; i < n; i++)
         if ((symbols[i] & 15) > LEAT_JPEG_AC_SIZE_MAX) return false;
-    table->has_skip = false;
+    table->skip_look = 0;
     if (!build_code(&table->code, counts, symbols, n)) return false;
     uint64_t single[LEAT_JPEG_LOOKS];
     fill_single(single, &table->code);
@@ -128,18 +138,31 @@ bool leat__jpeg_ac_build(leat__jpeg_ac_table *table, const uint8_t counts[17], c
     return true;
 }
 
-void leat__jpeg_ac_build_skip(leat__jpeg_ac_table *table) {
-    if (table->has_skip) return;
-    for (unsigned x = 0; x < LEAT_JPEG_LOOKS; x++) {
+/* The code that some bits begin with, of which `n` are known; length 0: they are not enough. */
+static inline symbol symbol_at(const leat__jpeg_code *code, uint32_t bits, int n) {
+    const uint16_t look = code->look[bits >> (16 - LEAT_JPEG_LOOK)];
+    symbol s = symbol_of(look);
+    if (!look && n > LEAT_JPEG_LOOK) {
+        const int found = leat__jpeg_code_long(code, bits, &s.length);
+        s = symbol_of((uint16_t)(s.length << 8 | found));
+    }
+    if (s.length > n) s.length = 0;
+    return s;
+}
+
+void leat__jpeg_ac_build_skip(leat__jpeg_ac_table *table, int look) {
+    if (table->skip_look == look) return;
+    for (uint32_t x = 0; x < 1u << look; x++) {
+        const uint32_t bits = x << (16 - look);
         int length = 0, step = 0;
-        while (length < LEAT_JPEG_LOOK && step < 60) { /* with one more it still fits into seven bits */
-            const symbol s = symbol_of(table->code.look[x << length & (LEAT_JPEG_LOOKS - 1)]);
-            if (!s.length || length + s.length > LEAT_JPEG_LOOK) break;
+        while (length < look && step < 60) { /* with one more it still fits into seven bits */
+            const symbol s = symbol_at(&table->code, bits << length & 0xffff, look - length);
+            if (!s.length) break;
             length += s.length + s.size;
             step += s.step;
             if (s.step == LEAT_JPEG_BLOCK_END) break;
         }
         table->skip[x] = (uint16_t)(length | step << 8);
     }
-    table->has_skip = true;
+    table->skip_look = look;
 }

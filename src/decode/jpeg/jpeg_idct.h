@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The factors of the inverse DCT, for its plain and its vector form: 8192 times sums and differences of cosines. The names
- * tell the value, as in libjpeg. */
+/* The factors of the inverse DCTs, for their plain and their vector forms: sums and differences of cosines, 8192 times for
+ * the accurate one, 256 times for the fast one. The names tell the value, as in libjpeg. */
 #ifndef LEAT_DECODE_JPEG_JPEG_IDCT_H
 #define LEAT_DECODE_JPEG_JPEG_IDCT_H
 
@@ -18,5 +18,7 @@ enum {
     C2_562 = 20995,
     C3_072 = 25172
 };
+
+enum { F1_082 = 277, F1_414 = 362, F1_613 = 413, F1_847 = 473 };
 
 #endif

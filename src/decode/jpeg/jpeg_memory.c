@@ -42,6 +42,8 @@ struct leat__jpeg_memory {
     struct jpeg_memory_mgr *own;    /* libjpeg's                               */
     leat__arena *arena;
     size_t wanted;
+    uint8_t *lent; /* handed out in front of the arena's */
+    size_t n_lent;
     jvirt_sarray_ptr sample_arrays;
     jvirt_barray_ptr block_arrays;
 };
@@ -52,6 +54,13 @@ static leat__jpeg_memory *memory_of(j_common_ptr jpeg) {
 
 static void *take(j_common_ptr jpeg, size_t bytes) {
     leat__jpeg_memory *m = memory_of(jpeg);
+    if (bytes <= m->n_lent) {
+        void *piece = m->lent;
+        const size_t used = LEAT_MIN(LEAT_ALIGN_UP(bytes, (size_t)LEAT_CACHE_LINE), m->n_lent);
+        m->lent += used;
+        m->n_lent -= used;
+        return piece;
+    }
     void *piece = leat__arena_alloc(m->arena, bytes);
     if (!piece) {
         m->wanted = bytes;
@@ -154,6 +163,7 @@ static void free_pool(j_common_ptr jpeg, int pool) {
     if (pool != JPOOL_IMAGE) return;
     m->sample_arrays = NULL;
     m->block_arrays = NULL;
+    m->n_lent = 0;
 }
 
 static void self_destruct(j_common_ptr jpeg) {
@@ -191,6 +201,11 @@ void leat__jpeg_memory_detach(leat__jpeg_memory *m, j_common_ptr jpeg) {
     if (!m) return;
     jpeg->mem = m->own;
     leat__free(m);
+}
+
+void leat__jpeg_memory_lend(leat__jpeg_memory *m, void *bytes, size_t n) {
+    m->lent = bytes;
+    m->n_lent = n;
 }
 
 size_t leat__jpeg_memory_wanted(const leat__jpeg_memory *m) {

@@ -7,17 +7,17 @@
  * The planes are rings: sample row y of a component stands at y modulo their height, because upsampling needs a row above
  * and one below. Everything is made for a part of the picture; the whole picture is the part that leaves out nothing.
  * Outside of it blocks are only skipped, or where positions tell the way (jpeg_positions.h) not even that, and below it nothing is
- * read. */
+ * read. A file of several scans has been read as a whole by then (jpeg_progressive.h), and its coefficients wait in memory. */
 #include "decode/jpeg/jpeg_own.h"
-
-#include <stdio.h>
-
-#include <jpeglib.h>
 
 #include "base/cpu.h"
 #include "decode/jpeg/jpeg_positions.h"
+#include "decode/jpeg/jpeg_progressive.h"
 
-enum { BLOCKS_AT_ONCE = 48 }; /* 6 KiB of coefficients: they stay in the first cache until the IDCT */
+enum {
+    BLOCKS_AT_ONCE = 48, /* 6 KiB of coefficients: they stay in the first cache until the IDCT */
+    LONG_SCAN = 1 << 20 /* bytes: skipping them with the larger tables saves more than building those costs */
+};
 
 typedef struct plane { /* of one component                                  */
     uint8_t *samples;  /* of sample first_x in row 0 of the ring            */
@@ -32,6 +32,8 @@ typedef struct plane { /* of one component                                  */
 struct leat__jpeg_own {
     leat__jpeg_dsp dsp;
     leat__jpeg_head head;
+    LEAT_FN_JPEG_IDCT((*idct[3])); /* the inverse transform of each component           */
+    bool mixed;                    /* they differ                                       */
     int channels;
     size_t apart; /* 0: channels of a pixel are neighbours             */
     int n_planes; /* 1 if only luma is wanted                          */
@@ -40,7 +42,9 @@ struct leat__jpeg_own {
     int mcu_row;          /* the next to be decoded                            */
     int mcu_x, mcu_x_end; /* columns of MCUs that hold anything of the part    */
     int64_t at;           /* the MCU that the scan is in front of              */
+    int skip_look;        /* bits of a look when blocks are skipped            */
     leat__jpeg_positions positions;
+    leat__jpeg_stored stored; /* of a file of several scans                        */
     plane plane[3];
     uint8_t *samples[3]; /* memory of the planes                              */
     uint8_t *neutral;    /* a line of chroma without colour                   */
@@ -79,7 +83,8 @@ static bool build_tables(leat__jpeg_own *own) {
         for (int y = 0; y < 8; y++)
             for (int x = 0; x < 8; x++) {
                 const int slot = leat__jpeg_slot(y, x), step = head->component[i].steps[8 * y + x];
-                own->quant[i].step[slot] = (int16_t)step;
+                const bool fast = own->idct[i] == own->dsp.idct_fast;
+                own->quant[i].step[slot] = fast ? leat__jpeg_fast_step(step, y, x) : (int16_t)step;
                 own->quant[i].most[slot] = (uint16_t)(LEAT_JPEG_COEFFICIENT_MAX / step);
             }
     return true;
@@ -88,7 +93,22 @@ static bool build_tables(leat__jpeg_own *own) {
 /* Called only when blocks are skipped: those outside of a region, or chroma when gray is wanted. */
 static void build_skip(leat__jpeg_own *own) {
     for (int i = 0; i < own->head.n_components; i++)
-        leat__jpeg_ac_build_skip(&own->ac[own->head.component[i].ac]);
+        leat__jpeg_ac_build_skip(&own->ac[own->head.component[i].ac], own->skip_look);
+}
+
+/* By the size of their blocks. Small ones have no fast form, as in libjpeg-turbo. */
+static void choose_transforms(leat__jpeg_own *own, bool fast) {
+    own->mixed = false;
+    for (int i = 0; i < own->head.n_components; i++) {
+        const leat__jpeg_dsp *dsp = &own->dsp;
+        switch (own->head.component[i].size) {
+        case 1: own->idct[i] = dsp->idct_1x1; break;
+        case 2: own->idct[i] = dsp->idct_2x2; break;
+        case 4: own->idct[i] = dsp->idct_4x4; break;
+        default: own->idct[i] = fast ? dsp->idct_fast : dsp->idct; break;
+        }
+        own->mixed |= own->idct[i] != own->idct[0];
+    }
 }
 
 static void lay_out_units(leat__jpeg_own *own) {
@@ -98,9 +118,10 @@ static void lay_out_units(leat__jpeg_own *own) {
     scan->n_units = 0;
     for (int i = 0; i < own->head.n_components; i++) {
         const leat__jpeg_component *c = &own->head.component[i];
+        const bool wanted = i < own->n_planes && c->size > 1; /* one sample is made from the first alone */
         for (int k = 0; k < c->h * c->v; k++)
             scan->unit[scan->n_units++] = (leat__jpeg_unit){
-                .component = i, .wanted = i < own->n_planes, .dc = &own->dc[c->dc], .ac = &own->ac[c->ac]};
+                .component = i, .wanted = wanted, .dc = &own->dc[c->dc], .ac = &own->ac[c->ac]};
     }
 }
 
@@ -108,7 +129,8 @@ static size_t line_bytes(size_t n) {
     return LEAT_ALIGN_UP(n, (size_t)LEAT_JPEG_PAD) + 2 * LEAT_JPEG_PAD;
 }
 
-/* For the whole picture, whatever part of it will be asked for: a worker's memory then does not depend on the draw. */
+/* For the whole picture, whatever part of it will be asked for and at what scale: a worker's memory then does not depend on
+ * the draw. */
 static bool take_memory(leat__jpeg_own *own, leat__arena *arena) {
     const leat__jpeg_head *head = &own->head;
     const size_t across = (size_t)head->mcus_across * 8;
@@ -138,20 +160,38 @@ static bool take_memory(leat__jpeg_own *own, leat__arena *arena) {
     return true;
 }
 
-bool leat__jpeg_own_begin(leat__jpeg_own *own, const struct jpeg_decompress_struct *jpeg,
-                          leat__decode_job *job, int channels) {
-    if (leat__jpeg_head_read(&own->head, jpeg)) return false;
-    own->channels = channels;
-    own->apart = 0;
-    own->n_planes = channels == 1 ? 1 : own->head.n_components;
-    if (!build_tables(own) || !take_memory(own, job->arena)) return false;
-    lay_out_units(own);
-    if (own->n_planes < own->head.n_components) build_skip(own);
+const char *leat__jpeg_own_look(leat__jpeg_own *own, const struct jpeg_decompress_struct *jpeg) {
+    own->stored.memory = NULL;
+    return leat__jpeg_head_read(&own->head, jpeg);
+}
+
+static bool begin_scan(leat__jpeg_own *own, leat__decode_job *job) {
     leat__jpeg_positions_begin(&own->positions, &own->head, job->options.positions);
+    if (own->head.n_passes > 0)
+        return own->head.n_passes <= job->options.scans_max &&
+               leat__jpeg_stored_take(&own->stored, &own->head, job->arena) &&
+               leat__jpeg_stored_read(&own->stored, &own->head, &own->scan, own->dc, own->ac);
+    for (int u = 0; u < own->scan.n_units; u++)
+        if (!own->scan.unit[u].wanted)
+            leat__jpeg_ac_build_skip(&own->ac[own->head.component[own->scan.unit[u].component].ac],
+                                     own->skip_look);
     own->scan.tracked = own->positions.asked != NULL;
     leat__jpeg_scan_begin(&own->scan, own->head.scan, own->head.end);
     own->at = 0;
     memset(own->blocks, 0, sizeof own->blocks); /* the picture before may have ended anywhere */
+    return true;
+}
+
+bool leat__jpeg_own_begin(leat__jpeg_own *own, leat__decode_job *job, int channels) {
+    if (job->info.scale > 1) leat__jpeg_head_scale(&own->head, job->info.scale);
+    choose_transforms(own, job->options.fast);
+    own->channels = channels;
+    own->apart = 0;
+    own->n_planes = channels == 1 ? 1 : own->head.n_components;
+    if (!build_tables(own) || !take_memory(own, job->arena)) return false;
+    own->skip_look = own->head.end - own->head.scan < LONG_SCAN ? LEAT_JPEG_LOOK : LEAT_JPEG_SKIP_LOOK;
+    lay_out_units(own);
+    if (!begin_scan(own, job)) return false;
     own->mcu_row = 0;
     leat__jpeg_own_region(own, &(leat__box){0, 0, own->head.width, own->head.height});
     return true;
@@ -173,16 +213,16 @@ void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box) {
         const leat__jpeg_component *c = &head->component[i];
         plane *p = &own->plane[i];
         int y, x_end, y_end;
-        reach(box->x, box->x + box->width, c->h < head->h_max, c->width, &p->first_x, &x_end);
-        reach(box->y, box->y + box->height, c->v < head->v_max, c->height, &y, &y_end);
+        reach(box->x, box->x + box->width, c->doubled_x, c->width, &p->first_x, &x_end);
+        reach(box->y, box->y + box->height, c->doubled_y, c->height, &y, &y_end);
         p->n_x = x_end - p->first_x;
-        p->block_x = p->first_x / 8;
-        p->block_x_end = (x_end + 7) / 8;
-        p->block_y = y / 8;
-        p->block_y_end = (y_end + 7) / 8;
-        p->stride = line_bytes((size_t)(p->block_x_end - p->block_x) * 8) - LEAT_JPEG_PAD;
-        p->row_mask = 16 * c->v - 1;
-        p->samples = own->samples[i] + p->first_x % 8;
+        p->block_x = p->first_x / c->size;
+        p->block_x_end = (x_end + c->size - 1) / c->size;
+        p->block_y = y / c->size;
+        p->block_y_end = (y_end + c->size - 1) / c->size;
+        p->stride = line_bytes((size_t)(p->block_x_end - p->block_x) * (size_t)c->size) - LEAT_JPEG_PAD;
+        p->row_mask = 2 * c->size * c->v - 1;
+        p->samples = own->samples[i] + p->first_x % c->size;
         own->mcu_x = LEAT_MIN(own->mcu_x, p->block_x / c->h);
         own->mcu_x_end = LEAT_MAX(own->mcu_x_end, (p->block_x_end + c->h - 1) / c->h);
     }
@@ -212,9 +252,9 @@ static void find_places(leat__jpeg_own *own, int mcu_x, int n) {
             for (int m = 0; m < from; m++) place[m * n_units].dst = NULL;
             for (int m = to; m < n; m++) place[m * n_units].dst = NULL;
             if (from == to) continue;
-            uint8_t *dst =
-                own->samples[i] + (size_t)(8 * y & p->row_mask) * p->stride + 8 * (x + from * c->h);
-            for (int m = from; m < to; m++, dst += 8 * c->h)
+            uint8_t *dst = own->samples[i] + (size_t)(c->size * y & p->row_mask) * p->stride +
+                           c->size * (x + from * c->h);
+            for (int m = from; m < to; m++, dst += c->size * c->h)
                 place[m * n_units] = (leat__jpeg_place){
                     .dst = dst, .stride = p->stride, .quant = &own->quant[i], .last = last[m * n_units]};
         }
@@ -263,10 +303,55 @@ static bool skip_to(leat__jpeg_own *own, int x) {
     return true;
 }
 
+/* A row of a component's blocks that are stored. */
+static bool transform_row(leat__jpeg_own *own, int i, int y) {
+    const plane *p = &own->plane[i];
+    const int size = own->head.component[i].size;
+    const ptrdiff_t row = (ptrdiff_t)y * own->stored.across[i];
+    uint8_t *dst = own->samples[i] + (size_t)(size * y & p->row_mask) * p->stride;
+    for (int x = p->block_x, n; x < p->block_x_end; x += n) {
+        const uint64_t *sets = own->stored.sets[i] + row + x;
+        n = LEAT_MIN((int)BLOCKS_AT_ONCE, p->block_x_end - x);
+        for (int k = 0; k < n; k++, dst += size)
+            own->places[k] = (leat__jpeg_place){.dst = dst,
+                                                .stride = p->stride,
+                                                .quant = &own->quant[i],
+                                                .last = leat__jpeg_stored_last(sets[k])};
+        if (!own->idct[i](own->stored.blocks[i] + 64 * (row + x), own->places, n)) return false;
+    }
+    return true;
+}
+
+static bool transform_mcu_row(leat__jpeg_own *own) {
+    for (int i = 0; i < own->n_planes; i++) {
+        const plane *p = &own->plane[i];
+        const int v = own->head.component[i].v, first = own->mcu_row * v;
+        for (int y = LEAT_MAX(first, p->block_y); y < LEAT_MIN(first + v, p->block_y_end); y++)
+            if (!transform_row(own, i, y)) return false;
+    }
+    own->mcu_row++;
+    return true;
+}
+
+/* The blocks of n MCUs to samples. */
+static bool transform(leat__jpeg_own *own, int n) {
+    const int n_units = own->scan.n_units;
+    if (!own->mixed) return own->idct[0](own->blocks, own->places, n * n_units);
+    bool good = true;
+    for (int m = 0, at = 0; m < n; m++)
+        for (int i = 0; i < own->head.n_components; i++) {
+            const int n_blocks = own->head.component[i].h * own->head.component[i].v;
+            good &= own->idct[i](own->blocks + 64 * (ptrdiff_t)at, own->places + at, n_blocks);
+            at += n_blocks;
+        }
+    return good;
+}
+
 static bool read_mcu_row(leat__jpeg_own *own) {
     leat__jpeg_scan *scan = &own->scan;
     const int at_once = BLOCKS_AT_ONCE / scan->n_units;
     own->mcu_row = LEAT_MAX(own->mcu_row, first_mcu_row(own));
+    if (own->head.n_passes > 0) return transform_mcu_row(own);
     /* What is right of the part in the row before is skipped now, when it must be. */
     if (!skip_to(own, own->mcu_x)) return false;
     for (int m = (int)(own->at - (int64_t)own->mcu_row * own->head.mcus_across); m < own->mcu_x_end;) {
@@ -275,7 +360,7 @@ static bool read_mcu_row(leat__jpeg_own *own) {
         own->at += n;
         note_spot(own);
         find_places(own, m, n);
-        if (!own->dsp.idct(own->blocks, own->places, n * scan->n_units)) return false;
+        if (!transform(own, n)) return false;
         m += n;
     }
     own->mcu_row++;
@@ -301,9 +386,8 @@ static int far_row(int y, bool doubled, int height) {
 static bool is_row_there(const leat__jpeg_own *own, int y) {
     for (int i = 0; i < own->n_planes; i++) {
         const leat__jpeg_component *c = &own->head.component[i];
-        const bool doubled = c->v < own->head.v_max;
-        const int lowest = LEAT_MAX(near_row(y, doubled), far_row(y, doubled, c->height));
-        if (lowest >= own->mcu_row * c->v * 8) return false;
+        const int lowest = LEAT_MAX(near_row(y, c->doubled_y), far_row(y, c->doubled_y, c->height));
+        if (lowest >= own->mcu_row * c->v * c->size) return false;
     }
     return true;
 }
@@ -312,18 +396,18 @@ static bool is_row_there(const leat__jpeg_own *own, int y) {
 static const uint8_t *full_size(const leat__jpeg_own *own, int i, int y) {
     const leat__jpeg_component *c = &own->head.component[i];
     const plane *p = &own->plane[i];
-    const bool doubled_x = c->h < own->head.h_max, doubled_y = c->v < own->head.v_max;
-    const uint8_t *near = sample_row(p, near_row(y, doubled_y));
-    if (!doubled_x && !doubled_y) return near;
-    const uint8_t *far = sample_row(p, far_row(y, doubled_y, c->height));
+    const uint8_t *near = sample_row(p, near_row(y, c->doubled_y));
+    if (!c->doubled_x && (!c->doubled_y || !own->head.fancy)) return near;
+    const uint8_t *far = sample_row(p, far_row(y, c->doubled_y, c->height));
     const size_t n = (size_t)p->n_x;
-    if (!doubled_x) {
+    if (!c->doubled_x) {
         own->dsp.up_h1v2(p->line, near, far, n, y % 2 ? 2 : 1);
         return p->line;
     }
-    if (c->width <= 2) /* too narrow for libjpeg's filter */
+    if (c->width <= 2 ||
+        !own->head.fancy) /* too narrow for libjpeg's filter, or scaled to one sample a block */
         for (size_t k = 0; k < n; k++) p->line[2 * k] = p->line[2 * k + 1] = near[k];
-    else if (doubled_y) own->dsp.up_h2v2(p->line, near, far, n, own->scratch);
+    else if (c->doubled_y) own->dsp.up_h2v2(p->line, near, far, n, own->scratch);
     else own->dsp.up_h2v1(p->line, near, n);
     return p->line + (own->box.x - 2 * p->first_x);
 }
@@ -356,10 +440,24 @@ bool leat__jpeg_own_rows(leat__jpeg_own *own, uint8_t *dst, ptrdiff_t stride, in
     return true;
 }
 
+bool leat__jpeg_own_finish(leat__jpeg_own *own) {
+    const int64_t end = (int64_t)own->mcu_row * own->head.mcus_across;
+    const leat__jpeg_positions *positions = &own->positions;
+    if (own->head.n_passes > 0) return true; /* all of the file was read */
+    if (own->scan.restart_interval > 0 || own->at >= end) return true;
+    if (positions->asked && positions->n > (uint32_t)own->mcu_row * (uint32_t)positions->per_row) return true;
+    return skip_to(own, 0);
+}
+
 void leat__jpeg_own_seal(leat__jpeg_own *own) {
     leat__jpeg_positions_seal(&own->positions);
 }
 
 bool leat__jpeg_own_ends(const leat__jpeg_own *own) {
-    return leat__jpeg_scan_ends(&own->scan);
+    return own->head.n_passes > 0 || leat__jpeg_scan_ends(&own->scan);
+}
+
+void *leat__jpeg_own_memory(leat__jpeg_own *own, size_t *bytes) {
+    *bytes = own->stored.bytes;
+    return own->stored.memory;
 }

@@ -56,24 +56,14 @@ static bool take_known(leat__jpeg_positions *positions, const leat__jpeg_head *o
            block->size == block_bytes(known.n);
 }
 
-/* Whether the scan ends somewhere in front of the file's end. Where it does not, how far one reads ahead may decide whether
- * a part of the picture is complete: then it shall not depend on positions. */
-static bool has_end(const leat__jpeg_head *of) {
-    enum { TAIL = 256 };
-    const uint8_t *first = of->end - of->scan > TAIL ? of->end - TAIL : of->scan;
-    for (const uint8_t *p = of->end - 2; p >= first; p--)
-        if (p[0] == 0xff && p[1] == 0xd9) return true;
-    return false;
-}
-
 void leat__jpeg_positions_begin(leat__jpeg_positions *positions, const leat__jpeg_head *of,
                                 leat__decode_positions *asked) {
     *positions = (leat__jpeg_positions){0};
     if (!asked) return;
     asked->changed = asked->refused = false;
     asked->bytes_all = 0;
+    if (of->n_passes > 0) return;         /* all scans are always read */
     if (of->restart_interval > 0) return; /* restart markers are as good, and cost nothing */
-    if (!has_end(of)) return;
     *positions = (leat__jpeg_positions){.asked = asked, .across = of->mcus_across};
     if (!take_known(positions, of)) {
         asked->refused = asked->block->size > 0;

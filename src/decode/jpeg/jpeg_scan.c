@@ -18,6 +18,7 @@ static void begin_segment(leat__jpeg_scan *scan) {
     begin_window(scan);
     memset(scan->prediction, 0, sizeof scan->prediction);
     scan->to_restart = scan->restart_interval;
+    scan->empty = 0;
 }
 
 /* The mark to the byte that holds the next bit. Each 0xff in the window has lost a zero. */
@@ -63,11 +64,16 @@ static bool is_good(const leat__jpeg_scan *scan) {
     return !scan->bad && (!scan->final || bits_left(scan) >= 0);
 }
 
-/* Between two intervals only padding and the right marker are allowed. */
-static bool restart(leat__jpeg_scan *scan) {
+/* Whether only padding is left in front of the next marker. */
+static bool is_at_marker(leat__jpeg_scan *scan) {
     while (!scan->final)
         if (bits_left(scan) >= 8 * LEAT_JPEG_BLOCK_BYTES || !slide_window(scan)) return false;
-    if (bits_left(scan) < 0 || bits_left(scan) >= 8) return false;
+    return bits_left(scan) >= 0 && bits_left(scan) < 8;
+}
+
+/* Between two intervals only padding and the right marker are allowed. */
+static bool restart(leat__jpeg_scan *scan) {
+    if (!is_at_marker(scan)) return false;
     if (scan->src[1] != 0xd0 + scan->next_restart) return false;
     scan->next_restart = (scan->next_restart + 1) & 7;
     scan->src += 2;
@@ -175,6 +181,22 @@ bool leat__jpeg_scan_read(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last,
         n_mcus -= n;
     }
     return true;
+}
+
+bool leat__jpeg_scan_pass(leat__jpeg_scan *scan, LEAT_FN_JPEG_PASS((*run)), const leat__jpeg_strip *strip,
+                          int n_mcus) {
+    for (int at = 0; at < n_mcus;) {
+        const int to = at + (int)before_restart(scan, n_mcus - at);
+        if (to == at) return false;
+        while ((at = run(scan, strip, at, to)) < to)
+            if (!is_good(scan) || !slide_window(scan)) return false;
+        if (!is_good(scan)) return false;
+    }
+    return true;
+}
+
+bool leat__jpeg_scan_done(leat__jpeg_scan *scan, const uint8_t *marker) {
+    return is_at_marker(scan) && scan->src == marker;
 }
 
 bool leat__jpeg_scan_skip(leat__jpeg_scan *scan, int64_t n_mcus) {

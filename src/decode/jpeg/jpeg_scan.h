@@ -36,7 +36,7 @@ typedef struct leat__jpeg_spot { /* where an MCU begins                         
 
 typedef struct leat__jpeg_unit { /* one block of an MCU */
     int component;
-    bool wanted; /* false: its coefficients are not looked at */
+    bool wanted; /* false: of its coefficients only the first is kept */
     const leat__jpeg_dc_table *dc;
     const leat__jpeg_ac_table *ac;
 } leat__jpeg_unit;
@@ -57,6 +57,7 @@ typedef struct leat__jpeg_scan {
     bool bad;
     int to_restart, next_restart;
     int prediction[3];
+    unsigned empty; /* progressive: blocks that follow without coefficients that this scan adds */
     /* tracked: a byte in the window that is not behind the reader, and where it stands in the scan */
     const uint8_t *mark;
     uint64_t mark_at;
@@ -64,11 +65,30 @@ typedef struct leat__jpeg_scan {
     LEAT_ALIGNED(64) uint8_t window[LEAT_JPEG_WINDOW + LEAT_JPEG_BLOCK_BYTES + LEAT_JPEG_PAD];
 } leat__jpeg_scan;
 
+typedef struct
+    leat__jpeg_strip {    /* a row of MCUs of a progressive scan, and what the scan says of it           */
+    int first, last, low; /* see leat__jpeg_pass                                                     */
+    int16_t *blocks[LEAT_JPEG_UNITS_MAX]; /* the first MCU's, one for each unit of the scan               */
+    int step[LEAT_JPEG_UNITS_MAX];        /* from one MCU to the next, in coefficients                    */
+    /* AC: blocks follow one another, and each has the set of its coefficients that are not zero */
+    uint64_t *sets, band; /* the band is the set of those from first to last                               */
+    const leat__jpeg_ac_table *ac; /* of the first scan of a band, and of one that refines: */
+    const leat__jpeg_code *code;
+    uint8_t slots[256]; /* as in jpeg_blocks.h, but what is behind the band goes nowhere too */
+} leat__jpeg_strip;
+
 /* From the first byte after the scan's header. */
 void leat__jpeg_scan_begin(leat__jpeg_scan *scan, const uint8_t *src, const uint8_t *end);
 /* The coefficients of n_mcus MCUs, in the order of leat__jpeg_slot, into blocks that are zero and have room for 64
  * values more; last[i] is the last position that block i uses. */
 bool leat__jpeg_scan_read(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last, int n_mcus);
+/* The slots of a strip. */
+void leat__jpeg_band_slots(uint8_t out[256], int last);
+/* A row of n_mcus MCUs of a progressive scan, by one of dsp's functions. AC: a block is an MCU, and 64 values more follow. */
+bool leat__jpeg_scan_pass(leat__jpeg_scan *scan, LEAT_FN_JPEG_PASS((*run)), const leat__jpeg_strip *strip,
+                          int n_mcus);
+/* After the last MCU: only padding is left in front of this marker. */
+bool leat__jpeg_scan_done(leat__jpeg_scan *scan, const uint8_t *marker);
 /* Goes past so many, after which there must be more. The AC tables must have their part for skipping. Restart markers are
  * places to jump to: what lies between them is not looked at. */
 bool leat__jpeg_scan_skip(leat__jpeg_scan *scan, int64_t n_mcus);

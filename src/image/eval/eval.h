@@ -10,7 +10,8 @@
  *     an elementwise operation   made in tiles of up to LEAT_EVAL_TILE values
  *
  * Elementwise nodes of one shape that feed one another are one loop. It goes over the result tile by tile; what lies between
- * its first and its last operation stays in registers, which are pieces of memory of one tile each. So a picture is read
+ * its first and its last operation stays in registers, which are pieces of memory of one tile each. Operations on floats that
+ * feed only one another are a chain, one call of a kernel. So a picture is read
  * once and written once, however long the expression is. Operands of other shapes are broadcast as in NumPy: single numbers
  * and vectors of the last axis are expanded once for all tiles, others are gathered for each tile.
  *
@@ -28,6 +29,7 @@
 #define LEAT_EVAL_ARGS 16
 #define LEAT_EVAL_INPUTS 32
 #define LEAT_EVAL_LEAVES 48 /* of one loop */
+#define LEAT_EVAL_LINKS 8   /* of one chain */
 #define LEAT_EVAL_TILE 1024
 /* Bytes. Half a page more than whole pages: the processor takes a load for one of what was just stored if their places in a page are
  * the same, so registers that follow one another begin far apart. */
@@ -134,11 +136,32 @@ typedef LEAT_FN_EVAL_SUM(leat__eval_sum_fn);
 #define LEAT_FN_EVAL_STREAM(name) void name(void *dst, const void *src, size_t bytes)
 typedef LEAT_FN_EVAL_STREAM(leat__eval_stream_fn);
 
+/* Operations on floats that feed one another and nothing else. Each is rounded by itself, as alone; only what lies between two of
+ * them stays in registers of the processor. */
+typedef struct leat__eval_link {
+    uint8_t op;        /* one that leat__eval_links                            */
+    bool turned;       /* what comes is the second operand, `with` the first    */
+    bool single;       /* one value for all                                     */
+    const float *with; /* (n), or (1)                                           */
+} leat__eval_link;
+
+static inline bool leat__eval_links(int op) {
+    return (op >= LEAT_EVAL_ADD && op <= LEAT_EVAL_DIV) || op == LEAT_EVAL_MIN || op == LEAT_EVAL_MAX;
+}
+
+/* n values of dst, which overlaps no source, from those of src: f32 or u8. stream: past the caches, if dst lies on a cache line; the
+ * caller fences afterwards. */
+#define LEAT_FN_EVAL_CHAIN(name)                                                                         \
+    void name(float *dst, const void *src, int from, size_t n, const leat__eval_link *link, int n_links, \
+              bool stream)
+typedef LEAT_FN_EVAL_CHAIN(leat__eval_chain_fn);
+
 typedef struct leat__eval_kernels {
     leat__eval_fn *fn[LEAT_EVAL_OPS][LEAT_EVAL_TYPES]; /* NULL: there is none */
     leat__eval_cast_fn *cast;
     leat__eval_sum_fn *sum;
     leat__eval_stream_fn *stream;
+    leat__eval_chain_fn *chain;
 } leat__eval_kernels;
 
 const leat__eval_kernels *leat__eval_kernels_c(void);
@@ -153,6 +176,7 @@ typedef struct leat__eval_step { /* an instruction of a loop */
     uint8_t op;
     uint8_t from, to; /* LEAT_DTYPE_* of the arguments and of the result    */
     uint8_t n_src;
+    uint8_t joined; /* so many steps from this one on are a chain; 0 = none */
     int16_t dst;    /* register; -1 = the result of the loop              */
     int16_t src[3]; /* register, or ~k for leaf k                         */
     int16_t node;

@@ -12,6 +12,10 @@ static LEAT_FN_EVAL_STREAM(stream_bytes) {
     memcpy(dst, src, bytes);
 }
 
+static LEAT_FN_EVAL_CHAIN(chain_values) {
+    chain_blocks(dst, src, from, n, link, n_links, stream);
+}
+
 static const leat__eval_kernels plain = EVAL_TABLE;
 
 const leat__eval_kernels *leat__eval_kernels_c(void) {

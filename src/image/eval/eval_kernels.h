@@ -198,6 +198,45 @@ static EVAL_UNUSED LEAT_FN_EVAL_SUM(sum_lanes) {
     for (size_t l = 0; k + l < n; l++) lane[l] += (double)src[k + l];
 }
 
+/* --------------------------------------------------------------------------------------------- chains */
+
+enum { EVAL_BLOCK = 64 }; /* values that pass through a chain together */
+
+#define EVAL_LINK(expr)                                                       \
+    for (size_t k = 0; k < n; k++) {                                          \
+        const float z = link->single ? *link->with : link->with[k];           \
+        const float x = link->turned ? z : v[k], y = link->turned ? v[k] : z; \
+        v[k] = (expr);                                                        \
+    }                                                                         \
+    break
+
+static inline void link_block(float *v, const leat__eval_link *link, size_t n) {
+    switch (link->op) {
+    case LEAT_EVAL_ADD: EVAL_LINK(x + y);
+    case LEAT_EVAL_SUB: EVAL_LINK(x - y);
+    case LEAT_EVAL_MUL: EVAL_LINK(x * y);
+    case LEAT_EVAL_DIV: EVAL_LINK(x / y);
+    case LEAT_EVAL_MIN: EVAL_LINK(EVAL_LESS(float, x, y));
+    default: EVAL_LINK(EVAL_MORE(float, x, y));
+    }
+}
+
+static EVAL_UNUSED LEAT_FN_EVAL_CHAIN(chain_blocks) {
+    (void)stream;
+    for (size_t at = 0; at < n; at += EVAL_BLOCK) {
+        const size_t m = LEAT_MIN(n - at, (size_t)EVAL_BLOCK);
+        float v[EVAL_BLOCK];
+        for (size_t k = 0; k < m; k++)
+            v[k] = from == LEAT_DTYPE_U8 ? ((const uint8_t *)src)[at + k] : ((const float *)src)[at + k];
+        for (int i = 0; i < n_links; i++) {
+            leat__eval_link here = link[i];
+            if (!here.single) here.with += at;
+            link_block(v, &here, m);
+        }
+        memcpy(dst + at, v, m * sizeof *v);
+    }
+}
+
 #define EVAL_ROW_ANY(name) \
     { name##_f32, name##_f64, name##_u8, name##_i32, name##_i64 }
 #define EVAL_ROW_WHOLE(name) \
@@ -207,34 +246,34 @@ static EVAL_UNUSED LEAT_FN_EVAL_SUM(sum_lanes) {
 #define EVAL_ROW_FLOAT(name) \
     { name##_f32, name##_f64 }
 /* The table of the file that includes this. */
-#define EVAL_TABLE                                                   \
-    {                                                                \
-        .fn = {[LEAT_EVAL_ADD] = EVAL_ROW_ANY(add),                  \
-               [LEAT_EVAL_SUB] = EVAL_ROW_ANY(sub),                  \
-               [LEAT_EVAL_MUL] = EVAL_ROW_ANY(mul),                  \
-               [LEAT_EVAL_DIV] = EVAL_ROW_FLOAT(div),                \
-               [LEAT_EVAL_FLOORDIV] = EVAL_ROW_ANY(floordiv),        \
-               [LEAT_EVAL_MOD] = EVAL_ROW_ANY(mod),                  \
-               [LEAT_EVAL_POW] = EVAL_ROW_SIGNED(pow),               \
-               [LEAT_EVAL_MIN] = EVAL_ROW_ANY(min),                  \
-               [LEAT_EVAL_MAX] = EVAL_ROW_ANY(max),                  \
-               [LEAT_EVAL_AND] = EVAL_ROW_WHOLE(and),                \
-               [LEAT_EVAL_OR] = EVAL_ROW_WHOLE(or),                  \
-               [LEAT_EVAL_XOR] = EVAL_ROW_WHOLE(xor),                \
-               [LEAT_EVAL_EQ] = EVAL_ROW_ANY(eq),                    \
-               [LEAT_EVAL_NE] = EVAL_ROW_ANY(ne),                    \
-               [LEAT_EVAL_LT] = EVAL_ROW_ANY(lt),                    \
-               [LEAT_EVAL_LE] = EVAL_ROW_ANY(le),                    \
-               [LEAT_EVAL_ABS] = EVAL_ROW_SIGNED(abs),               \
-               [LEAT_EVAL_SIGN] = EVAL_ROW_SIGNED(sign),             \
-               [LEAT_EVAL_FLOOR] = EVAL_ROW_FLOAT(floor),            \
-               [LEAT_EVAL_ROUND] = EVAL_ROW_FLOAT(round),            \
-               [LEAT_EVAL_SQRT] = EVAL_ROW_FLOAT(sqrt),              \
-               [LEAT_EVAL_EXP] = EVAL_ROW_FLOAT(exp),                \
-               [LEAT_EVAL_LOG] = EVAL_ROW_FLOAT(log),                \
-               [LEAT_EVAL_SIN] = EVAL_ROW_FLOAT(sin),                \
-               [LEAT_EVAL_COS] = EVAL_ROW_FLOAT(cos)},               \
-        .cast = cast_pairs, .sum = sum_lanes, .stream = stream_bytes \
+#define EVAL_TABLE                                                                          \
+    {                                                                                       \
+        .fn = {[LEAT_EVAL_ADD] = EVAL_ROW_ANY(add),                                         \
+               [LEAT_EVAL_SUB] = EVAL_ROW_ANY(sub),                                         \
+               [LEAT_EVAL_MUL] = EVAL_ROW_ANY(mul),                                         \
+               [LEAT_EVAL_DIV] = EVAL_ROW_FLOAT(div),                                       \
+               [LEAT_EVAL_FLOORDIV] = EVAL_ROW_ANY(floordiv),                               \
+               [LEAT_EVAL_MOD] = EVAL_ROW_ANY(mod),                                         \
+               [LEAT_EVAL_POW] = EVAL_ROW_SIGNED(pow),                                      \
+               [LEAT_EVAL_MIN] = EVAL_ROW_ANY(min),                                         \
+               [LEAT_EVAL_MAX] = EVAL_ROW_ANY(max),                                         \
+               [LEAT_EVAL_AND] = EVAL_ROW_WHOLE(and),                                       \
+               [LEAT_EVAL_OR] = EVAL_ROW_WHOLE(or),                                         \
+               [LEAT_EVAL_XOR] = EVAL_ROW_WHOLE(xor),                                       \
+               [LEAT_EVAL_EQ] = EVAL_ROW_ANY(eq),                                           \
+               [LEAT_EVAL_NE] = EVAL_ROW_ANY(ne),                                           \
+               [LEAT_EVAL_LT] = EVAL_ROW_ANY(lt),                                           \
+               [LEAT_EVAL_LE] = EVAL_ROW_ANY(le),                                           \
+               [LEAT_EVAL_ABS] = EVAL_ROW_SIGNED(abs),                                      \
+               [LEAT_EVAL_SIGN] = EVAL_ROW_SIGNED(sign),                                    \
+               [LEAT_EVAL_FLOOR] = EVAL_ROW_FLOAT(floor),                                   \
+               [LEAT_EVAL_ROUND] = EVAL_ROW_FLOAT(round),                                   \
+               [LEAT_EVAL_SQRT] = EVAL_ROW_FLOAT(sqrt),                                     \
+               [LEAT_EVAL_EXP] = EVAL_ROW_FLOAT(exp),                                       \
+               [LEAT_EVAL_LOG] = EVAL_ROW_FLOAT(log),                                       \
+               [LEAT_EVAL_SIN] = EVAL_ROW_FLOAT(sin),                                       \
+               [LEAT_EVAL_COS] = EVAL_ROW_FLOAT(cos)},                                      \
+        .cast = cast_pairs, .sum = sum_lanes, .stream = stream_bytes, .chain = chain_values \
     }
 
 #endif

@@ -286,15 +286,23 @@ static void run_select(void *dst, const void *const *src, size_t item, size_t n)
     }
 }
 
+/* Where source k of a step lies. */
+static const void *source_at(const looping *l, const leat__eval_step *step, int k, size_t from, size_t n,
+                             bool takes_single, bool *single) {
+    *single = false;
+    const int16_t src = step->src[k];
+    return src >= 0 ? l->run->registers + (size_t)src * LEAT_EVAL_REGISTER
+                    : leaf_at(l, &l->leaf[~src], from, n, takes_single, single);
+}
+
 static int run_step(const looping *l, const leat__eval_step *step, uint8_t *dst, size_t from, size_t n) {
     const leat__eval_kernels *kernels = l->run->call->kernels;
     const bool takes_single = step->op >= LEAT_EVAL_ADD && step->op <= LEAT_EVAL_LE;
     const void *src[3] = {0};
     unsigned scalars = 0;
     for (int i = 0; i < step->n_src; i++) {
-        bool single = false;
-        src[i] = step->src[i] >= 0 ? l->run->registers + (size_t)step->src[i] * LEAT_EVAL_REGISTER
-                                   : leaf_at(l, &l->leaf[~step->src[i]], from, n, takes_single, &single);
+        bool single;
+        src[i] = source_at(l, step, i, from, n, takes_single, &single);
         scalars |= (unsigned)single << i;
     }
     switch (step->op) {
@@ -306,6 +314,28 @@ static int run_step(const looping *l, const leat__eval_step *step, uint8_t *dst,
     case LEAT_EVAL_SELECT: run_select(dst, src, leat_dtype_size(step->to), n); return 0;
     default: return kernels->fn[step->op][leat__eval_type_of(step->from)](dst, src, n, scalars);
     }
+}
+
+/* Steps that are one chain, into dst. */
+static void run_joined(const looping *l, const leat__eval_step *step, uint8_t *dst, size_t from, size_t n,
+                       bool stream) {
+    const leat__eval_step *const end = step + step->joined;
+    leat__eval_link link[LEAT_EVAL_LINKS];
+    int n_links = 0;
+    bool single = step->src[0] < 0 && l->leaf[~step->src[0]].mode == LEAF_SINGLE;
+    /* What comes to a step is its source number `comes`: to the first one, that which differs from value to value. */
+    int comes = step->op != LEAT_EVAL_CAST && single;
+    const int type = step->from;
+    const void *src = source_at(l, step, comes, from, n, false, &single);
+    if (step->op == LEAT_EVAL_CAST) step++, comes = step->src[0] != step[-1].dst;
+    for (; step < end; step++) {
+        if (n_links > 0) comes = step->src[0] != step[-1].dst;
+        leat__eval_link *to = &link[n_links++];
+        to->op = step->op;
+        to->turned = comes;
+        to->with = source_at(l, step, !comes, from, n, true, &to->single);
+    }
+    l->run->call->kernels->chain((float *)(void *)dst, src, type, n, link, n_links, stream);
 }
 
 /* The result is read from the table of the loop, if the leaf lies as it was planned. */
@@ -344,21 +374,39 @@ static int fail_kernel(int why, leat_error *err) {
                                                : "a whole number is raised to a power below 0");
 }
 
+/* The steps of a tile, the last of them into `result`. *streamed: it went to `past` instead, past the caches. */
+static int run_steps(const looping *l, uint8_t *result, uint8_t *past, size_t from, size_t n,
+                     bool *streamed) {
+    const leat__eval_step *step = l->loop->step, *const end = step + l->loop->n_steps;
+    while (step < end) {
+        const leat__eval_step *last = step + (step->joined ? step->joined - 1 : 0);
+        uint8_t *dst = last->dst < 0 ? result : l->run->registers + (size_t)last->dst * LEAT_EVAL_REGISTER;
+        if (step->joined) {
+            *streamed = last->dst < 0 && l->stream && (uintptr_t)past % LEAT_CACHE_LINE == 0;
+            run_joined(l, step, *streamed ? past : dst, from, n, *streamed);
+        } else {
+            const int why = run_step(l, step, dst, from, n);
+            if (LEAT_UNLIKELY(why)) return why;
+        }
+        step = last + 1;
+    }
+    return LEAT_EVAL_FINE;
+}
+
 static int run_tile(const looping *l, size_t from, size_t n, leat_error *err) {
-    uint8_t *const registers = l->run->registers;
     uint8_t *const packed = (uint8_t *)(uintptr_t)l->into.data + from * l->item;
     uint8_t *result =
-        l->packed && !l->stream ? packed : registers + (size_t)l->loop->n_regs * LEAT_EVAL_REGISTER;
+        l->packed && !l->stream ? packed : l->run->registers + (size_t)l->loop->n_regs * LEAT_EVAL_REGISTER;
+    bool streamed = false;
     for (int i = 0; i < l->n_leaves; i++)
         if (l->leaf[i].mode == LEAF_STRIDED) l->leaf[i].filled = false;
-    if (l->table) look_up(l, result, from, n);
-    for (const leat__eval_step *step = l->loop->step; !l->table && step < l->loop->step + l->loop->n_steps;
-         step++) {
-        uint8_t *dst = step->dst < 0 ? result : registers + (size_t)step->dst * LEAT_EVAL_REGISTER;
-        const int why = run_step(l, step, dst, from, n);
+    if (l->table) {
+        look_up(l, result, from, n);
+    } else {
+        const int why = run_steps(l, result, packed, from, n, &streamed);
         if (LEAT_UNLIKELY(why)) return fail_kernel(why, err);
     }
-    if (l->stream) l->run->call->kernels->stream(packed, result, n * l->item);
+    if (l->stream && !streamed) l->run->call->kernels->stream(packed, result, n * l->item);
     else if (!l->packed) walk(result, &l->into, l->ndim, l->item, from, n, true);
     return 0;
 }

@@ -13,6 +13,7 @@
 
 #define TOUCH_BYTES ((size_t)4 << 20) /* larger pictures leave the caches before they are sampled */
 #define BLOCK_PIXELS 1024             /* places and values of so many stay in the first cache */
+#define PIECE_PIXELS 256              /* between two pieces of the next picture */
 
 /* ------------------------------------------------------------------------------------- the whole picture */
 
@@ -138,7 +139,14 @@ static void blend_block(const leat__warp_job *w, float *dst, const leat__places 
     LEAT_FN_WARP_BLEND((*blend)) =
         j->src->dtype == LEAT_DTYPE_U8 ? j->dsp->warp_blend_u8[j->k] : j->dsp->warp_blend_f32[j->k];
     if (j->pass->warp->fill != LEAT_WARP_CONSTANT) {
-        blend(dst, w->data, places, n, right, below, j->channels);
+        for (size_t i = 0; i < n;) { /* in pieces while the next picture comes */
+            const bool waits = j->src->next && j->src->next->bytes > 0;
+            const size_t m = waits ? LEAT_MIN(n - i, (size_t)PIECE_PIXELS) : n - i;
+            const leat__places run = {places->at + i, places->x + i, places->y + i};
+            if (waits) leat__foresee(j->src->next);
+            blend(dst + i * (size_t)j->channels, w->data, &run, m, right, below, j->channels);
+            i += m;
+        }
         return;
     }
     for (size_t i = 0; i < n;) { /* runs of pixels that are inside, and of those that are not */

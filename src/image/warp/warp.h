@@ -82,7 +82,8 @@ void leat__matrix_multiply(double out[9], const double a[9], const double b[9]);
 void leat__matrix_centre(double m[9], double x, double y);
 /* out = the inverse of a, which may be out itself; false when there is none. */
 bool leat__matrix_invert(double out[9], const double a[9]);
-/* The matrix that takes the four points `from` to `to`, as (x, y) pairs; false when there is none. */
-bool leat__matrix_from_points(double m[9], const double from[8], const double to[8]);
+/* The matrix that takes the four points `from` to `to`, as (x, y) pairs; false when there is none. single: in the float
+ * arithmetic of TensorFlow, with its bits. */
+bool leat__matrix_from_points(double m[9], const double from[8], const double to[8], bool single);
 
 #endif

@@ -32,13 +32,19 @@ bool leat__matrix_invert(double out[9], const double a[9]) {
     return true;
 }
 
-/* Eight equations by elimination, the largest pivot first. */
-bool leat__matrix_from_points(double m[9], const double from[8], const double to[8]) {
+/* Sums, products and quotients of floats are those of float arithmetic when double results are rounded to float. */
+static double kept(double x, bool single) {
+    return single ? (double)(float)x : x;
+}
+
+/* Eight equations by elimination, the largest pivot first. In float, the last step is the product with an inverse: so does
+ * TensorFlow, and every operation here has its place there. */
+bool leat__matrix_from_points(double m[9], const double from[8], const double to[8], bool single) {
     double a[8][9];
     for (int k = 0; k < 4; k++) {
         const double x = from[2 * k], y = from[2 * k + 1], u = to[2 * k], v = to[2 * k + 1];
-        const double rows[2][9] = {{x, y, 1, 0, 0, 0, -u * x, -u * y, u},
-                                   {0, 0, 0, x, y, 1, -v * x, -v * y, v}};
+        const double rows[2][9] = {{x, y, 1, 0, 0, 0, kept(-u * x, single), kept(-u * y, single), u},
+                                   {0, 0, 0, x, y, 1, kept(-v * x, single), kept(-v * y, single), v}};
         memcpy(a[2 * k], rows, sizeof rows);
     }
     for (int k = 0; k < 8; k++) {
@@ -52,14 +58,14 @@ bool leat__matrix_from_points(double m[9], const double from[8], const double to
             a[best][c] = other;
         }
         for (int r = k + 1; r < 8; r++) {
-            const double share = a[r][k] / a[k][k];
-            for (int c = k; c < 9; c++) a[r][c] -= share * a[k][c];
+            const double share = kept(a[r][k] / a[k][k], single);
+            for (int c = k; c < 9; c++) a[r][c] = kept(a[r][c] - kept(share * a[k][c], single), single);
         }
     }
     for (int k = 7; k >= 0; k--) {
         double sum = a[k][8];
-        for (int c = k + 1; c < 8; c++) sum -= a[k][c] * m[c];
-        m[k] = sum / a[k][k];
+        for (int c = k + 1; c < 8; c++) sum = kept(sum - kept(a[k][c] * m[c], single), single);
+        m[k] = single ? kept(sum * kept(1 / a[k][k], true), true) : sum / a[k][k];
     }
     m[8] = 1;
     return true;

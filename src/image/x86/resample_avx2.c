@@ -36,44 +36,82 @@ LEAT_INLINE __m256i both_lanes(__m128i x) {
 
 /* --------------------------------------------------------------------------------------- tf.image */
 
-LEAT_INLINE void tf_h_wide(float *dst, const uint8_t *src, const leat__taps *taps, int channels) {
-    const bool rgb = channels == 3;
+/* Eight bytes from a in the low half, from b in the high half. */
+LEAT_INLINE __m128i load_halves(const uint8_t *a, const uint8_t *b) {
+    int64_t high;
+    memcpy(&high, b, sizeof high);
+    return _mm_insert_epi64(_mm_loadl_epi64((const __m128i *)(const void *)a), high, 1);
+}
+
+/* The same in both lanes. */
+LEAT_INLINE __m256i load_four(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(load_halves(a, b)), load_halves(c, d), 1);
+}
+
+/* Bytes as 32-bit values: those of a lane that stand at these places. */
+#define PICK(a, b, c, d) a, -1, -1, -1, b, -1, -1, -1, c, -1, -1, -1, d, -1, -1, -1
+
+/* Values a + (b - a) * t, of which a stands at `pick` and b three bytes behind it. */
+LEAT_INLINE __m256 lerp_bytes(__m256i v, __m256i pick, __m256 t) {
+    const __m256i three = _mm256_set1_epi32(3), a = _mm256_shuffle_epi8(v, pick);
+    const __m256i step = _mm256_sub_epi32(_mm256_shuffle_epi8(v, _mm256_add_epi32(pick, three)), a);
+    return _mm256_add_ps(_mm256_cvtepi32_ps(a), _mm256_mul_ps(_mm256_cvtepi32_ps(step), t));
+}
+
+/* Eight pixels are 24 values, three registers of eight. A lane holds four values of two neighbouring outputs, which it loads
+ * for itself. */
+static LEAT_FN_TF_H_U8(tf_h_rgb_avx2) {
+    enum { N = 8 };
+    (void)channels;
+    const __m256i pick0 = _mm256_setr_epi8(PICK(0, 1, 2, 8), PICK(1, 2, 8, 9));
+    const __m256i pick1 = _mm256_setr_epi8(PICK(2, 8, 9, 10), PICK(0, 1, 2, 8));
+    const __m256i pick2 = _mm256_setr_epi8(PICK(1, 2, 8, 9), PICK(2, 8, 9, 10));
+    const __m256i of0 = _mm256_setr_epi32(0, 0, 0, 1, 1, 1, 2, 2),
+                  of1 = _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5),
+                  of2 = _mm256_setr_epi32(5, 5, 6, 6, 6, 7, 7, 7);
+    const span s = safe_span(taps, 3, 8);
+    const bool wide = s.to - s.from >= N;
+    for (int i = s.from; wide && i < s.to; i += N) {
+        const int at = LEAT_MIN(i, s.to - N); /* the last eight may be done twice */
+        const uint8_t *p[N];
+        for (int k = 0; k < N; k++) p[k] = src + 3 * (ptrdiff_t)taps->lower[at + k];
+        const __m256 t = _mm256_loadu_ps(taps->lerp + at);
+        float *out = dst + 3 * (ptrdiff_t)at;
+        _mm256_storeu_ps(
+            out, lerp_bytes(load_four(p[0], p[1], p[1], p[2]), pick0, _mm256_permutevar8x32_ps(t, of0)));
+        _mm256_storeu_ps(
+            out + 8, lerp_bytes(load_four(p[2], p[3], p[4], p[5]), pick1, _mm256_permutevar8x32_ps(t, of1)));
+        _mm256_storeu_ps(
+            out + 16, lerp_bytes(load_four(p[5], p[6], p[6], p[7]), pick2, _mm256_permutevar8x32_ps(t, of2)));
+    }
+    const int from = wide ? s.from : 0, to = wide ? s.to : 0;
+    for (int i = 0; i < from; i++) leat__tf_pixel_u8(dst + 3 * (ptrdiff_t)i, src, taps, i, 3);
+    for (int i = to; i < taps->n_out; i++) leat__tf_pixel_u8(dst + 3 * (ptrdiff_t)i, src, taps, i, 3);
+}
+#undef PICK
+
+static LEAT_FN_TF_H_U8(tf_h_rgba_avx2) {
+    (void)channels;
     const __m256i pick_a =
-        both_lanes(_mm_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, rgb ? -1 : 3, -1, -1, -1));
+        both_lanes(_mm_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1));
     const __m256i pick_b =
-        rgb ? both_lanes(_mm_setr_epi8(3, -1, -1, -1, 4, -1, -1, -1, 5, -1, -1, -1, -1, -1, -1, -1))
-            : both_lanes(_mm_setr_epi8(4, -1, -1, -1, 5, -1, -1, -1, 6, -1, -1, -1, 7, -1, -1, -1));
+        both_lanes(_mm_setr_epi8(4, -1, -1, -1, 5, -1, -1, -1, 6, -1, -1, -1, 7, -1, -1, -1));
     const __m256i spread = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
     const int32_t *lower = taps->lower;
-    const span s = safe_span(taps, channels, 16);
+    const span s = safe_span(taps, 4, 16);
     int i = 0;
-    for (; i < s.from; i++) leat__tf_pixel_u8(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
+    for (; i < s.from; i++) leat__tf_pixel_u8(dst + 4 * (ptrdiff_t)i, src, taps, i, 4);
     for (; i + 2 <= s.to; i += 2) {
-        const __m256i v =
-            load_two(src + (ptrdiff_t)lower[i] * channels, src + (ptrdiff_t)lower[i + 1] * channels);
+        const __m256i v = load_two(src + 4 * (ptrdiff_t)lower[i], src + 4 * (ptrdiff_t)lower[i + 1]);
         const __m256i a = _mm256_shuffle_epi8(v, pick_a);
         const __m256i step = _mm256_sub_epi32(_mm256_shuffle_epi8(v, pick_b), a);
         double two; /* two floats, taken together */
         memcpy(&two, taps->lerp + i, sizeof two);
         const __m256 t = _mm256_permutevar_ps(_mm256_castpd_ps(_mm256_set1_pd(two)), spread);
         const __m256 r = _mm256_add_ps(_mm256_cvtepi32_ps(a), _mm256_mul_ps(_mm256_cvtepi32_ps(step), t));
-        float *out = dst + (size_t)i * (size_t)channels;
-        _mm_storeu_ps(out, _mm256_castps256_ps128(r));
-        _mm_storeu_ps(out + channels, _mm256_extractf128_ps(r, 1));
+        _mm256_storeu_ps(dst + 4 * (ptrdiff_t)i, r);
     }
-    /* After the vectors: an RGB store ends one value late. */
-    for (; i < taps->n_out; i++)
-        leat__tf_pixel_u8(dst + (size_t)i * (size_t)channels, src, taps, i, channels);
-}
-
-static LEAT_FN_TF_H_U8(tf_h_rgb_avx2) {
-    (void)channels;
-    tf_h_wide(dst, src, taps, 3);
-}
-
-static LEAT_FN_TF_H_U8(tf_h_rgba_avx2) {
-    (void)channels;
-    tf_h_wide(dst, src, taps, 4);
+    for (; i < taps->n_out; i++) leat__tf_pixel_u8(dst + 4 * (ptrdiff_t)i, src, taps, i, 4);
 }
 
 static LEAT_FN_TF_H_U8(tf_h_gray_avx2) {

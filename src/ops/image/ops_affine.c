@@ -51,7 +51,7 @@ static void draw_corners(leat__drawing *d, double share, double m[9]) {
         leat__params_add(d, names[i], moved[i]);
     }
     /* A picture of one row or column has no corners to move. */
-    if (leat__matrix_from_points(turned, moved, corner)) leat__matrix_multiply(m, m, turned);
+    if (leat__matrix_from_points(turned, moved, corner, false)) leat__matrix_multiply(m, m, turned);
 }
 
 static int draw_affine(const leat__image_op *op, leat__drawing *d, leat__warp *warp, leat__pass *pass,

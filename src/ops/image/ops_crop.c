@@ -74,6 +74,10 @@ static int draw_centre(const leat__image_op *op, leat__drawing *d, leat__box *bo
     int height, width;
     LEAT_TRY(check_fits(op, d, &height, &width, err));
     *box = centred(d->height, d->width, height, width);
+    if (op->arg[2] != 0) {
+        box->y = (int)leat__round_even((d->height - height) / 2.0);
+        box->x = (int)leat__round_even((d->width - width) / 2.0);
+    }
     return 0;
 }
 
@@ -88,7 +92,8 @@ static int plan_sized_crop(leat__planner *planner, const leat__use *use, leat__c
 }
 
 static int plan_center_crop(leat__planner *planner, const leat__use *use, leat_error *err) {
-    return plan_sized_crop(planner, use, (leat__crop_plan){.draw = draw_centre}, err);
+    const leat__crop_plan crop = {.op.arg[2] = (double)leat__use_arg(use, "flavour")->i, .draw = draw_centre};
+    return plan_sized_crop(planner, use, crop, err);
 }
 
 /* ---------------------------------------------------------------------------------------- drawn parts */
@@ -342,7 +347,17 @@ const leat__op leat__ops_crop[] = {
      .help = "The middle part, of a given size; only that part is decoded.",
      .like = "keras.layers.CenterCrop, torchvision CenterCrop, albumentations CenterCrop",
      .plan = plan_center_crop,
-     .arg = {LEAT_ARG_HEIGHT, LEAT_ARG_WIDTH, LEAT_ARG_FIELD_NAMED}},
+     .arg = {LEAT_ARG_HEIGHT,
+             LEAT_ARG_WIDTH,
+             {.name = "flavour",
+              .kind = LEAT_ARG_WORD,
+              .fallback = "keras",
+              .words = "keras|torch",
+              .named = true,
+              .help =
+                  "where an odd number is left over: keras begins half a pixel before the middle, torch at "
+                  "the even number"},
+             LEAT_ARG_FIELD_NAMED}},
     {.name = "random_crop",
      .kind = LEAT_OP_IMAGE,
      .help = "A part of a given size at a drawn place; only that part is decoded.",

@@ -306,6 +306,7 @@ const leat__op leat__ops_resize[] = {
      .like = "tf.image.resize, keras.layers.Resizing, keras.ops.image.resize, "
              "keras.preprocessing.image.smart_resize, torchvision Resize, PIL.Image.Image.resize, "
              "albumentations Resize",
+     .flags = LEAT_OP_RESIZES,
      .plan = plan_resize,
      .arg = {LEAT_ARG_HEIGHT,
              LEAT_ARG_WIDTH,

@@ -178,7 +178,7 @@ static int draw_perspective(const leat__image_op *op, leat__drawing *d, leat__wa
     static const char *const names[8] = {"x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4"};
     for (int i = 0; i < 8; i++) leat__params_add(d, names[i], moved[i]);
     /* A picture of one row or column has no corners to move. */
-    if (!leat__matrix_from_points(warp->m, moved, corner)) leat__matrix_unit(warp->m);
+    if (!leat__matrix_from_points(warp->m, moved, corner, true)) leat__matrix_unit(warp->m);
     return 0;
 }
 

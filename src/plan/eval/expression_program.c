@@ -138,6 +138,42 @@ static int write_steps(const compiling *c, int root, leat__eval_loop *loop, int1
     return 0;
 }
 
+/* ----------------------------------------------------------------------------------------------- chains */
+
+static bool is_link(const leat__eval_step *step) {
+    return leat__eval_links(step->op) && step->from == LEAT_DTYPE_F32;
+}
+
+/* Whether all that a step makes goes into the next one, once. */
+static bool feeds_next(const leat__eval_step *step, const register_file *file) {
+    const leat__eval_step *next = step + 1;
+    int uses = 0;
+    for (int k = 0; k < next->n_src; k++) uses += next->src[k] == step->dst;
+    return is_link(next) && uses == 1 && file->last[step->node] == next->node;
+}
+
+/* A chain writes its result while it reads: it may not lie where an operand of an earlier link does. */
+static bool lies_apart(const leat__eval_step *first, const leat__eval_step *last) {
+    for (const leat__eval_step *step = first; step < last; step++)
+        for (int k = 0; k < step->n_src; k++)
+            if (last->dst >= 0 && step->src[k] == last->dst) return false;
+    return true;
+}
+
+static void join_steps(leat__eval_step *steps, int n, const register_file *file) {
+    for (int i = 0; i < n;) {
+        leat__eval_step *first = &steps[i];
+        const bool cast =
+            first->op == LEAT_EVAL_CAST && first->from == LEAT_DTYPE_U8 && first->to == LEAT_DTYPE_F32;
+        int count = 1;
+        while ((cast || is_link(first)) && i + count < n && count - cast < LEAT_EVAL_LINKS &&
+               feeds_next(&steps[i + count - 1], file) && lies_apart(first, &steps[i + count]))
+            count++;
+        first->joined = (uint8_t)(count > 1 ? count : 0);
+        i += count;
+    }
+}
+
 /* ----------------------------------------------------------------------------------------------- tables
  * A loop over u8 values and constants has 256 results, or 256 for each place of the last axis. Where computing a value takes
  * longer than looking it up, they are computed when the plan is made, by the very same steps. */
@@ -232,6 +268,7 @@ static int compile_loop(compiling *c, int root) {
     int16_t *leaves = leat__expression_alloc(e, LEAT_MAX((size_t)loop->n_leaves, (size_t)1) * sizeof *leaves);
     if (!leaves) return LEAT_ERR_MEMORY;
     memcpy(leaves, leaf, (size_t)loop->n_leaves * sizeof *leaves);
+    join_steps(steps, loop->n_steps, file);
     loop->leaf = leaves;
     loop->n_regs = file->n;
     /* What a tile touches stays in the first cache. */

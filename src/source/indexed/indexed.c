@@ -69,35 +69,85 @@ static int build_index(const leat__indexed_format *format, shard *s, int worker,
     return add_border(s, s->size) ? 0 : leat__fail_memory(err, s->border.cap, "an index");
 }
 
-static bool load_index(const leat__indexed_format *format, shard *s, const leat__open_options *open) {
-    leat__buf side = {.kind = LEAT_MEM_INDEX};
-    const uint8_t *data;
-    size_t n;
-    uint64_t facts[3]; /* version, size and time of the shard */
-    bool good = leat__side_load(NULL, s->path, format->side_kind, open, &side, &data, &n) &&
-                n >= sizeof facts + 8 && n % 8 == 0;
-    if (good) {
-        memcpy(facts, data, sizeof facts);
-        good = facts[0] == format->version && facts[1] == s->size && (int64_t)facts[2] == s->mtime_ns &&
-               leat__buf_append(&s->border, data + sizeof facts, n - sizeof facts);
+/* ---------------------------------------------------------------------------------------- side file
+ * Payload: version; size, times and inode of the shard; its digest, if it lies beside the data; the borders. */
+
+enum { FACTS = 6, DIGEST_PIECES = 8, DIGEST_PIECE = 4096 };
+
+/* Of pieces that are spread evenly over the shard, the first at its beginning and the last at its end. */
+static int take_digest(const shard *s, uint64_t *out, leat_error *err) {
+    uint8_t piece[DIGEST_PIECE];
+    const size_t n = (size_t)LEAT_MIN((uint64_t)DIGEST_PIECE, s->size);
+    *out = s->size;
+    for (uint64_t i = 0; i < DIGEST_PIECES; i++) {
+        const uint64_t room = s->size - n, at = room / (DIGEST_PIECES - 1) * i +
+                                                room % (DIGEST_PIECES - 1) * i / (DIGEST_PIECES - 1);
+        LEAT_TRY(leat__file_read_at(&s->file, piece, n, at, s->path, err));
+        *out = leat__hash(piece, n, *out);
     }
-    const size_t borders = s->border.size / sizeof(uint64_t);
-    good = good && leat__border_at(s, 0) == 0; /* an index without samples is not believed */
-    for (size_t i = 0; i + 1 < borders && good; i++) good = leat__border_at(s, i + 1) > leat__border_at(s, i);
-    good = good && leat__border_at(s, borders - 1) == s->size;
+    return 0;
+}
+
+static bool is_current(const leat__indexed_format *format, const shard *s, leat__side_place place,
+                       const uint64_t facts[FACTS]) {
+    uint64_t digest;
+    if (facts[0] != format->version || facts[1] != s->size) return false;
+    if ((int64_t)facts[2] == s->mtime_ns && (int64_t)facts[3] == s->ctime_ns && facts[4] == s->inode)
+        return true;
+    return place == LEAT_SIDE_BESIDE && take_digest(s, &digest, NULL) == 0 && facts[5] == digest;
+}
+
+static const uint64_t *borders(const leat__buf *buf) {
+    return (const uint64_t *)(const void *)buf->data;
+}
+
+static bool load_from(const leat__indexed_format *format, shard *s, leat__side_place place,
+                      const leat__open_options *open, leat__buf *buf) {
+    leat__side side;
+    uint64_t facts[FACTS];
+    if (!leat__side_load(&side, place, NULL, s->path, format->side_kind, open, buf)) {
+        s->refused |= side.refused;
+        return false;
+    }
+    if (side.n < sizeof facts + 8 || side.n % 8 != 0) return false;
+    memcpy(facts, side.data, sizeof facts);
+    bool good = is_current(format, s, place, facts) &&
+                leat__buf_append(&s->border, side.data + sizeof facts, side.n - sizeof facts);
+    const size_t n = s->border.size / sizeof(uint64_t);
+    const uint64_t *border = borders(&s->border);
+    good = good && border[0] == 0; /* an index without samples is not believed */
+    for (size_t i = 0; i + 1 < n && good; i++) good = border[i + 1] > border[i];
+    good = good && border[n - 1] == s->size && (s->side = leat__strdup(LEAT_MEM_INDEX, side.file)) != NULL;
     if (!good) s->border.size = 0;
-    leat__buf_free(&side);
     return good;
+}
+
+static bool load_index(const leat__indexed_format *format, shard *s, const leat__open_options *open) {
+    leat__buf buf = {.kind = LEAT_MEM_INDEX};
+    bool good = false;
+    for (int place = 0; place < LEAT_SIDE_PLACES && !good; place++)
+        good = load_from(format, s, place, open, &buf);
+    leat__buf_free(&buf);
+    return good;
+}
+
+/* The payload of a side file; digest: with the digest of the shard. */
+static bool write_payload(leat__buf *out, const leat__indexed_format *format, const shard *s, bool digest) {
+    uint64_t facts[FACTS] = {format->version,       s->size,  (uint64_t)s->mtime_ns,
+                             (uint64_t)s->ctime_ns, s->inode, 0};
+    return (!digest || take_digest(s, &facts[5], NULL) == 0) && leat__buf_append(out, facts, sizeof facts) &&
+           leat__buf_append(out, s->border.data, s->border.size);
 }
 
 static bool store_index(const leat__indexed_format *format, shard *s, const leat__open_options *open) {
     leat__buf payload = {.kind = LEAT_MEM_INDEX};
-    const uint64_t facts[3] = {format->version, s->size, (uint64_t)s->mtime_ns};
+    leat_error why;
+    leat__error_clear(&why);
     const bool kept =
-        leat__buf_append(&payload, facts, sizeof facts) &&
-        leat__buf_append(&payload, s->border.data, s->border.size) &&
-        leat__side_store(NULL, s->path, format->side_kind, open, payload.data, payload.size, NULL);
+        write_payload(&payload, format, s, open->beside) &&
+        leat__side_store(NULL, s->path, format->side_kind, open, payload.data, payload.size, &why);
     leat__buf_free(&payload);
+    s->sys = kept ? 0 : why.sys;
     return kept;
 }
 
@@ -107,13 +157,15 @@ static int open_shard(void *user, uint64_t item, int worker, leat_error *err) {
     LEAT_TRY(leat__file_open(&s->file, s->path, err));
     s->size = s->file.size;
     s->mtime_ns = s->file.mtime_ns;
-    s->border.kind = LEAT_MEM_INDEX;
+    s->ctime_ns = s->file.ctime_ns;
+    s->inode = s->file.inode;
+    s->border.kind = s->renewed.kind = LEAT_MEM_INDEX;
     int rc = 0;
     s->kept = load_index(self->format, s, self->open);
     if (!s->kept) {
         rc = build_index(self->format, s, worker, self->open, err);
         /* A shard that is still being written must not leave an index behind. */
-        const bool settled = s->mtime_ns < self->open->now_ns - 20000000;
+        const bool settled = LEAT_MAX(s->mtime_ns, s->ctime_ns) < self->open->now_ns - LEAT_SIDE_GRAIN_NS;
         s->kept = rc == 0 && (!settled || store_index(self->format, s, self->open));
     }
     s->n = s->border.size / sizeof(uint64_t) - (s->border.size > 0);
@@ -122,6 +174,61 @@ static int open_shard(void *user, uint64_t item, int worker, leat_error *err) {
         self->open->progress(self->open->user, "opening shards", item + 1, self->n_shards))
         rc = leat__fail(err, LEAT_ERR_CANCELLED, "opening shards was cancelled");
     return rc;
+}
+
+/* ------------------------------------------------------------------------------------------- renewal */
+
+typedef struct renewal {
+    const leat__indexed_format *format;
+    shard *s;
+} renewal;
+
+static int fail_changed(const shard *s, leat_error *err) {
+    return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened", s->path);
+}
+
+/* One of LEAT_RENEWAL_*. The side file is written over, so that the next run has the right one at once. */
+static int renew(void *user, leat_error *err) {
+    const renewal *job = user;
+    shard *s = job->s, fresh = {.path = s->path, .border.kind = LEAT_MEM_INDEX};
+    LEAT_TRY(leat__file_open(&fresh.file, s->path, err));
+    fresh.size = fresh.file.size;
+    fresh.mtime_ns = fresh.file.mtime_ns;
+    fresh.ctime_ns = fresh.file.ctime_ns;
+    fresh.inode = fresh.file.inode;
+    /* Records are read from the file that was opened: borders of another one do not fit it. */
+    const bool same = fresh.size == s->size && fresh.mtime_ns == s->mtime_ns && fresh.inode == s->inode;
+    int rc = same ? build_index(job->format, &fresh, 1, &(leat__open_options){0}, err) : fail_changed(s, err);
+    if (rc == 0 && fresh.border.size == s->border.size &&
+        memcmp(fresh.border.data, s->border.data, s->border.size) == 0)
+        rc = LEAT_RENEWAL_SAME;
+    if (rc == 0) {
+        leat__buf payload = {.kind = LEAT_MEM_INDEX};
+        if (write_payload(&payload, job->format, &fresh, true))
+            leat__side_write(s->side, job->format->side_kind, payload.data, payload.size, NULL);
+        leat__buf_free(&payload);
+        rc = fresh.border.size == s->border.size ? LEAT_RENEWAL_OTHER : LEAT_RENEWAL_OTHER_NUMBER;
+        s->renewed = fresh.border;
+        fresh.border = (leat__buf){0};
+    }
+    leat__buf_free(&fresh.border);
+    leat__file_close(&fresh.file);
+    return rc;
+}
+
+int leat__indexed_doubt(const leat__indexed *self, const shard *s, leat_error *err) {
+    char shown[400];
+    renewal job = {.format = self->format,
+                   .s = (shard *)s}; /* of a source this alone changes, and only once */
+    if (!s->side) return 0;
+    const int rc = leat__once_do(&job.s->renewal, renew, &job, err);
+    if (rc != LEAT_RENEWAL_OTHER_NUMBER)
+        return rc == LEAT_RENEWAL_SAME ? 0 : rc == LEAT_RENEWAL_OTHER ? 1 : rc;
+    return leat__fail(err, LEAT_ERR_STATE,
+                      "%s has %zu %s, its index had %" PRIu64
+                      " and did not fit: it was made anew, and the run must begin again",
+                      leat__printable(shown, sizeof shown, s->path, strlen(s->path)),
+                      s->renewed.size / sizeof(uint64_t) - 1, self->format->entries, s->n);
 }
 
 /* -------------------------------------------------------------------------------------------- read */
@@ -158,9 +265,9 @@ static int shard_file(const leat__indexed *self, const shard *s, reader_state *s
     if (file->fd <= 0 || state->slot[i].shard != number) {
         leat__file_close(file);
         LEAT_TRY(leat__file_open(file, s->path, err));
-        if (file->size != s->size || file->mtime_ns != s->mtime_ns) {
+        if (file->size != s->size || file->mtime_ns != s->mtime_ns || file->inode != s->inode) {
             leat__file_close(file);
-            return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened", s->path);
+            return fail_changed(s, err);
         }
         state->slot[i].shard = number;
     }
@@ -209,10 +316,12 @@ void leat__indexed_will_read(const leat__source *source, leat__reader *reader, u
     if (!reader->state) reader->state = leat__alloc(LEAT_MEM_WORKER, sizeof(reader_state));
     while (reader->state && first <= last) {
         const shard *s = shard_of(self, first);
-        const uint64_t end = LEAT_MIN(last, s->first + s->n - 1), at = leat__border_at(s, first - s->first);
+        const uint64_t end = LEAT_MIN(last, s->first + s->n - 1);
+        const leat__extent begin = leat__indexed_span(s, first - s->first),
+                           tail = leat__indexed_span(s, end - s->first);
         const leat__file *file;
         if (shard_file(self, s, reader->state, &file, NULL) < 0) return;
-        leat__file_will_read(file, at, leat__border_at(s, end - s->first + 1) - at);
+        if (tail.at + tail.n > begin.at) leat__file_will_read(file, begin.at, tail.at + tail.n - begin.at);
         first = end + 1;
     }
 }
@@ -230,7 +339,7 @@ void leat__indexed_where(const leat__indexed *self, const char *entry, uint64_t 
     char name[400];
     snprintf(text, cap, "%s: %s %" PRIu64 " at byte %" PRIu64,
              leat__printable(name, sizeof name, s->path, strlen(s->path)), entry, sample - s->first,
-             leat__border_at(s, sample - s->first));
+             leat__indexed_span(s, sample - s->first).at);
 }
 
 void leat__indexed_close(leat__source *source) {
@@ -238,25 +347,29 @@ void leat__indexed_close(leat__source *source) {
     for (size_t i = 0; i < self->n_shards; i++) {
         leat__file_close(&self->shard[i].file);
         leat__buf_free(&self->shard[i].border);
+        leat__buf_free(&self->shard[i].renewed);
+        leat__once_destroy(&self->shard[i].renewal);
+        leat__free(self->shard[i].side);
         leat__free(self->shard[i].path);
     }
     leat__free(self->shard);
 }
 
-int leat__indexed_version(const leat__source *source, int n_threads, uint64_t *out, leat_error *err) {
+int leat__indexed_version(const leat__source *source, int n_threads, bool exact, uint64_t *out,
+                          leat_error *err) {
     (void)n_threads;
     const leat__indexed *self = (const leat__indexed *)source;
     *out = 0;
     for (size_t i = 0; i < self->n_shards; i++) {
         const shard *s = &self->shard[i];
-        LEAT_TRY(leat__source_date(s->path, s->size, s->mtime_ns, out, err));
+        LEAT_TRY(leat__source_date(s->path, s->size, s->mtime_ns, exact, out, err));
     }
     return 0;
 }
 
 uint64_t leat__indexed_size(const leat__source *source, uint64_t sample) {
     const shard *s = shard_of((const leat__indexed *)source, sample);
-    return leat__border_at(s, sample - s->first + 1) - leat__border_at(s, sample - s->first);
+    return leat__indexed_span(s, sample - s->first).n;
 }
 
 size_t leat__indexed_shards(const leat__source *source) {
@@ -271,14 +384,17 @@ uint64_t leat__indexed_length(const leat__source *source, size_t i) {
 
 static void sum_up(leat__indexed *self) {
     leat__source *base = &self->base;
-    uint64_t not_kept = 0;
+    uint64_t not_kept = 0, refused = 0;
+    int sys = 0;
     for (size_t i = 0; i < self->n_shards; i++) {
         shard *s = &self->shard[i];
         s->first = base->n_samples;
         base->n_samples += s->n;
         not_kept += !s->kept;
+        refused += s->refused && !s->side;
+        if (!s->kept && !sys) sys = s->sys;
         for (uint64_t k = 0; k < s->n; k++) {
-            const uint64_t span = leat__border_at(s, k + 1) - leat__border_at(s, k);
+            const uint64_t span = leat__indexed_span(s, k).n;
             if (span > base->bytes_max)
                 base->bytes_max = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX);
         }
@@ -287,10 +403,14 @@ static void sum_up(leat__indexed *self) {
         base->fingerprint =
             leat__hash(facts, sizeof facts, leat__hash(name, strlen(name), base->fingerprint));
     }
-    if (not_kept)
+    if (refused)
+        snprintf(base->warning, sizeof base->warning, "the index of %" PRIu64 " shards " LEAT_NOT_TRUSTED,
+                 refused);
+    else if (not_kept)
         snprintf(base->warning, sizeof base->warning,
-                 "the index of %" PRIu64 " shards could not be kept: it will be made again at the next start",
-                 not_kept);
+                 "the index of %" PRIu64
+                 " shards could not be kept%s%s: it will be made again at the next start",
+                 not_kept, sys ? ": " : "", sys ? strerror(sys) : "");
     /* Shards of one folder share what is kept of their pictures. */
     base->home = self->n_shards ? leat__real_path(self->shard[0].path) : NULL;
     char *slash = base->home ? strrchr(base->home, '/') : NULL;
@@ -312,8 +432,14 @@ int leat__indexed_open(leat__indexed *self, const leat__indexed_format *format, 
     }
     self->n_shards = paths.n;
     self->keep_open = paths.n <= KEEP_OPEN_MAX;
-    for (size_t i = 0; i < paths.n; i++) self->shard[i] = (shard){.path = paths.path[i], .file.fd = -1};
+    int rc = 0;
+    for (size_t i = 0; i < paths.n; i++) {
+        self->shard[i] = (shard){.path = paths.path[i], .file.fd = -1};
+        const int made = leat__once_init(&self->shard[i].renewal, err);
+        if (rc == 0) rc = made;
+    }
     leat__free(paths.path); /* the names are the shards' now */
+    LEAT_TRY(rc);
     self->open = open;
     LEAT_TRY(leat__parallel(open->n_threads, self->n_shards, open_shard, self, err));
     self->open = NULL;

@@ -84,8 +84,9 @@ static int step(leat__hopper *h, uint64_t *at, leat_error *err) {
 /* -------------------------------------------------------------------------------------------- read */
 
 /* Says what is wrong with entry i of a shard, of which n bytes were read. */
-static int fail_record(const shard *s, uint64_t i, const uint8_t *bytes, size_t n, leat_error *err) {
-    const uint64_t at = leat__border_at(s, i), span = leat__border_at(s, i + 1) - at;
+static int fail_record(const shard *s, uint64_t i, leat__extent place, const uint8_t *bytes, size_t n,
+                       leat_error *err) {
+    const uint64_t at = place.at, span = place.n;
     char where[500], name[400];
     snprintf(where, sizeof where, "%s: record %" PRIu64 " at byte %" PRIu64,
              leat__printable(name, sizeof name, s->path, strlen(s->path)), i, at);
@@ -107,32 +108,47 @@ static int fail_record(const shard *s, uint64_t i, const uint8_t *bytes, size_t 
                       length);
 }
 
+/* Whether a record whose header is there takes exactly n bytes. */
+static bool has_its_place(const uint8_t *header, uint64_t n, uint64_t *length) {
+    return leat__tfrecord_length(header, length) && *length <= n && n - *length == LEAT_TFRECORD_OVERHEAD;
+}
+
+/* Reads what lies between the borders of entry i, or only the beginning if that is no record: a hole of any size must not cost
+ * memory. *n_read of place->n bytes are in *out. *fits: they are one record, as its length says. */
+static int read_entry(const leat__indexed *self, const shard *s, leat__reader *reader, uint64_t sample,
+                      leat__extent place, const uint8_t **out, size_t *n_read, bool *fits, leat_error *err) {
+    size_t n = (size_t)LEAT_MIN(place.n, (uint64_t)LEAT_RECORD_BYTES_MAX + LEAT_TFRECORD_OVERHEAD);
+    uint64_t length = 0;
+    *n_read = n > LARGE_RECORD ? LEAT_TFRECORD_HEADER : n;
+    LEAT_TRY(leat__indexed_read(self, s, reader, sample, place.at, *n_read, out, err));
+    *fits = n >= LEAT_TFRECORD_HEADER && has_its_place(*out, place.n, &length);
+    if (n <= LARGE_RECORD || !*fits || length > LEAT_RECORD_BYTES_MAX) return 0;
+    *n_read = n;
+    return leat__indexed_read(self, s, reader, sample, place.at, n, out, err);
+}
+
 static int read_record(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
                        leat_error *err) {
     const leat__indexed *self = (const leat__indexed *)source;
     const shard *s = leat__indexed_find(self, reader, sample);
-    const uint64_t i = sample - s->first, at = leat__border_at(s, i), span = leat__border_at(s, i + 1) - at;
-    const size_t n = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX + LEAT_TFRECORD_OVERHEAD);
+    const uint64_t i = sample - s->first;
+    leat__extent place = leat__indexed_span(s, i);
     const uint8_t *bytes = NULL;
-    uint64_t length = 0;
-    if (n > LARGE_RECORD) { /* a hole of any size must not cost memory: is it a record at all? */
-        LEAT_TRY(leat__indexed_read(self, s, reader, sample, at, LEAT_TFRECORD_HEADER, &bytes, err));
-        if (!leat__tfrecord_length(bytes, &length) || length > LEAT_RECORD_BYTES_MAX ||
-            length + LEAT_TFRECORD_OVERHEAD != span)
-            return fail_record(s, i, bytes, LEAT_TFRECORD_HEADER, err);
+    size_t n;
+    bool fits;
+    LEAT_TRY(read_entry(self, s, reader, sample, place, &bytes, &n, &fits, err));
+    if (!fits) {
+        const int other = leat__indexed_doubt(self, s, err);
+        LEAT_TRY(other);
+        place = leat__indexed_span(s, i);
+        if (other) LEAT_TRY(read_entry(self, s, reader, sample, place, &bytes, &n, &fits, err));
     }
-    LEAT_TRY(leat__indexed_read(self, s, reader, sample, at, n, &bytes, err));
-    const bool headed = n >= LEAT_TFRECORD_HEADER && leat__tfrecord_length(bytes, &length);
-    if (!headed || length > span || span - length != LEAT_TFRECORD_OVERHEAD || length > LEAT_RECORD_BYTES_MAX)
-        return fail_record(s, i, bytes, n, err);
     const uint8_t *payload = bytes + LEAT_TFRECORD_HEADER;
-    if (!leat__tfrecord_intact(payload, (size_t)length, payload + length))
-        return fail_record(s, i, bytes, n, err);
-    values[0] = (leat__value){.data = payload,
-                              .bytes = (size_t)length,
-                              .dtype = LEAT_DTYPE_BYTES,
-                              .ndim = 1,
-                              .shape = {(int64_t)length}};
+    const size_t length = (size_t)place.n - LEAT_TFRECORD_OVERHEAD;
+    if (!fits || n < place.n || !leat__tfrecord_intact(payload, length, payload + length))
+        return fail_record(s, i, place, bytes, n, err);
+    values[0] = (leat__value){
+        .data = payload, .bytes = length, .dtype = LEAT_DTYPE_BYTES, .ndim = 1, .shape = {(int64_t)length}};
     return 0;
 }
 
@@ -154,7 +170,7 @@ static const leat__source_class records_class = {.name = "tfrecord",
 static const leat__indexed_format records_format = {.class = &records_class,
                                                     .entries = "records",
                                                     .side_kind = LEAT_SIDEFILE_RECORDS,
-                                                    .version = 1,
+                                                    .version = 2,
                                                     .step = step};
 
 int leat__records_open(leat__source **out, const char *const *patterns, int n, const leat__open_options *open,

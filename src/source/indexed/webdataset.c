@@ -153,6 +153,7 @@ typedef struct entry { /* a sample that is being read */
     leat__reader *reader;
     uint64_t sample, begin, end;
     const uint8_t *whole; /* its bytes, if it is small */
+    bool misplaced; /* they are not the members of one sample: they are damaged, or the index is wrong */
 } entry;
 
 static const uint8_t *look_in_entry(void *user, uint64_t offset, size_t n, leat_error *err) {
@@ -176,13 +177,9 @@ static int fail_at(const entry *e, leat_error *err, int code, const char *what) 
 static int open_entry(entry *e, const leat__indexed *self, leat__reader *reader, uint64_t sample,
                       leat_error *err) {
     const leat__indexed_shard *s = leat__indexed_find(self, reader, sample);
-    const uint64_t i = sample - s->first;
-    *e = (entry){.self = self,
-                 .s = s,
-                 .reader = reader,
-                 .sample = sample,
-                 .begin = leat__border_at(s, i),
-                 .end = leat__border_at(s, i + 1)};
+    const leat__extent span = leat__indexed_span(s, sample - s->first);
+    *e = (entry){
+        .self = self, .s = s, .reader = reader, .sample = sample, .begin = span.at, .end = span.at + span.n};
     const uint64_t n = e->end - e->begin;
     if (n > WHOLE_MAX) return 0;
     return leat__indexed_read(self, s, reader, sample, e->begin, (size_t)n, &e->whole, err);
@@ -244,11 +241,14 @@ static int find_members(entry *e, const webdataset *self, place *places, char *k
     while ((missing > 0 || !key[0]) &&
            (rc = leat__tar_next(look_in_entry, e, at, e->end, &member, err)) != 0) {
         if (rc < 0) return rc;
+        e->misplaced = member.problem != NULL;
         if (member.problem) return fail_damaged(e, &member, err);
         at = member.next;
         const size_t key_n = key_of(&member);
         if (key_n == 0) continue;
         if (!key[0]) memcpy(key, member.name, key_n), key[key_n] = 0;
+        e->misplaced = strncmp(key, member.name, key_n) != 0 || key[key_n] != 0;
+        if (e->misplaced) return fail_at(e, err, LEAT_ERR_CORRUPT, "it has members of two samples");
         const char *extension = member.name + key_n + 1;
         const int taken = take_member(self, &member, extension, places);
         missing -= taken;
@@ -260,7 +260,22 @@ static int find_members(entry *e, const webdataset *self, place *places, char *k
         }
         list_extension(has, sizeof has, extension);
     }
+    e->misplaced = missing > 0; /* perhaps they lie in front of the border */
     return missing ? fail_missing(e, self, places, key, has, err) : 0;
+}
+
+/* Opens a sample and finds its members, a second time if the index was wrong. */
+static int find_sample(entry *e, const webdataset *self, leat__reader *reader, uint64_t sample, place *places,
+                       char *key, leat_error *err) {
+    for (int round = 0;; round++) {
+        LEAT_TRY(open_entry(e, &self->indexed, reader, sample, err));
+        const int rc = find_members(e, self, places, key, err);
+        if (rc == 0 || !e->misplaced || round > 0) return rc;
+        leat_error why;
+        const int other = leat__indexed_doubt(&self->indexed, e->s, &why);
+        if (other < 0 && err) *err = why;
+        if (other <= 0) return other < 0 ? other : rc;
+    }
 }
 
 /* Copies the members of a large sample into reader->extra, behind its first ROOM bytes. */
@@ -324,8 +339,7 @@ static int read_sample(const leat__source *source, leat__reader *reader, uint64_
     entry e;
     place places[LEAT_FIELDS_MAX];
     if (!leat__buf_reserve(&reader->extra, ROOM)) return leat__fail_memory(err, ROOM, "a sample");
-    LEAT_TRY(open_entry(&e, &self->indexed, reader, sample, err));
-    LEAT_TRY(find_members(&e, self, places, (char *)reader->extra.data + NUMBERS, err));
+    LEAT_TRY(find_sample(&e, self, reader, sample, places, (char *)reader->extra.data + NUMBERS, err));
     if (!e.whole) LEAT_TRY(copy_members(&e, places, values, err));
     const char *key = (const char *)reader->extra.data + NUMBERS;
     for (int i = 0; i < source->n_fields; i++) {
@@ -360,7 +374,7 @@ static const leat__source_class webdataset_class = {.name = "webdataset",
 static const leat__indexed_format tar_format = {.class = &webdataset_class,
                                                 .entries = "samples",
                                                 .side_kind = LEAT_SIDEFILE_TAR,
-                                                .version = 1,
+                                                .version = 2,
                                                 .step = step};
 
 /* --------------------------------------------------------------------------------------------- fields */
@@ -413,8 +427,7 @@ static bool is_whole(const webdataset *self, leat__reader *reader, uint64_t samp
     entry e;
     place places[LEAT_FIELDS_MAX];
     char key[LEAT_TAR_NAME_MAX];
-    return open_entry(&e, &self->indexed, reader, sample, why) == 0 &&
-           find_members(&e, self, places, key, why) == 0;
+    return find_sample(&e, self, reader, sample, places, key, why) == 0;
 }
 
 /* A label, if the sample has one. */

@@ -227,6 +227,9 @@ int leat_pack(const char *source, const char *out, const leat_pack_config *pack,
     if (rc == 0 && told->n_samples == 0)
         rc = leat__fail(err, LEAT_ERR_DECODE, "not one of the %" PRIu64 " images in %.600s could be packed",
                         told->n_bad, source);
+    /* Pictures that cannot be used, and not one that can: an empty pack would look like a finished one. */
+    if ((rc == LEAT_ERR_DECODE || rc == LEAT_ERR_CORRUPT) && told->n_samples == 0 && told->n_kept == 0)
+        leat__pack_out_discard(&self);
     leat__pack_out_close(&self);
     leat__source_free(&self.folder);
     leat__free(self.table);

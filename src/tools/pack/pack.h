@@ -23,6 +23,8 @@ typedef struct leat__packing {
     leat__pack_shard *shard;
     uint64_t bytes_expected; /* of all shards, roughly                               */
     leat__journal journal;
+    bool made;        /* the folder was not there before                      */
+    bool warned;      /* that an index could not be kept: once is enough      */
     char title[1600]; /* how the journal begins: what is packed, and how      */
 } leat__packing;
 
@@ -37,6 +39,8 @@ uint64_t leat__pack_bytes(const leat__packing *packing, uint64_t sample);
  * Refuses what belongs to another pack. */
 int leat__pack_out_open(leat__packing *packing, leat_error *err);
 void leat__pack_out_close(leat__packing *packing);
+/* Removes every file of the pack, and the folder if this run has made it and nothing else is in it. */
+void leat__pack_out_discard(leat__packing *packing);
 void leat__pack_shard_path(const leat__packing *packing, uint64_t shard, char *path, size_t cap);
 /* Remembers that a shard is in its place, and indexes it. One thread at a time. */
 int leat__pack_out_finish(leat__packing *packing, uint64_t shard, leat_error *err);

@@ -49,8 +49,7 @@ static entry entry_of(const char *name, const char *prefix) {
     const char *end = shard ? shard : classes;
     if (!end) return ENTRY_OTHER;
     const char *index = shard ? skip(shard, ".leatidx") : NULL;
-    const char *temporary = skip(skip(skip(skip(index ? index : end, ".tmp-"), NULL), "-"), NULL);
-    if (dots > 0 && temporary && !*temporary) return ENTRY_TEMPORARY;
+    if (dots > 0 && leat__temporary_of(name) && skip(index ? index : end, ".tmp-")) return ENTRY_TEMPORARY;
     if (dots == 1 && index && !*index) return ENTRY_INDEX;
     if (dots == 0 && !*end) return shard ? ENTRY_SHARD : ENTRY_CLASSES;
     return ENTRY_OTHER;
@@ -171,6 +170,8 @@ int leat__pack_out_open(leat__packing *self, leat_error *err) {
     char path[PATH_MAX], place[300];
     leat__buf content = {.kind = LEAT_MEM_TOOL};
     journal_path(self, path, sizeof path);
+    leat__stat there;
+    self->made = leat__file_stat(self->out, &there, NULL) < 0;
     LEAT_TRY(leat__dir_make(self->out, err));
     int rc = leat__journal_open(&self->journal, path, &content, err);
     if (rc == LEAT_ERR_STATE)
@@ -191,6 +192,15 @@ void leat__pack_out_close(leat__packing *self) {
     leat__journal_close(&self->journal);
 }
 
+void leat__pack_out_discard(leat__packing *self) {
+    char path[PATH_MAX];
+    cleaning clean = {.self = self, .all = true};
+    leat__dir_list(self->out, clean_entry, &clean, NULL);
+    journal_path(self, path, sizeof path);
+    leat__file_remove(path, NULL);
+    if (self->made) leat__dir_remove_empty(self->out);
+}
+
 int leat__pack_out_finish(leat__packing *self, uint64_t number, leat_error *err) {
     char path[PATH_MAX], line[PATH_MAX + 120];
     const leat__pack_shard *shard = &self->shard[number];
@@ -204,8 +214,11 @@ int leat__pack_out_finish(leat__packing *self, uint64_t number, leat_error *err)
     leat__source *records;
     /* Only to leave an index; without one the first reader makes it. */
     if (!open.no_side_files && shard->n_samples > 0 &&
-        leat__records_open(&records, &pattern, 1, &open, NULL) == 0)
+        leat__records_open(&records, &pattern, 1, &open, NULL) == 0) {
+        if (records->warning[0] && !self->warned) leat__tool_warn(self->config, records);
+        self->warned |= records->warning[0] != 0;
         leat__source_free(&records);
+    }
     snprintf(line, sizeof line, "done %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", number,
              shard->n_samples, shard->n_bad, shard->bytes, strrchr(path, '/') + 1);
     journal_path(self, path, sizeof path);

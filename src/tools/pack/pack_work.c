@@ -340,7 +340,7 @@ static int make_chunk(work *job, uint64_t number, int worker, leat_error *err) {
         if (atomic_load(&job->cancelled)) return leat__fail(err, LEAT_ERR_CANCELLED, "packing was cancelled");
         const int rc = pack_sample(job, &job->packer[worker], &s->bytes, sample, err);
         if (rc == 0) s->n_samples++;
-        else if (rc == LEAT_ERR_MEMORY) return rc;
+        else if (leat__error_is_fault(err)) return rc;
         else if (job->packing->pack.on_error == LEAT_ON_ERROR_SKIP) {
             s->n_bad++;
             remember_bad(job, position, err);

@@ -42,6 +42,9 @@ typedef struct viewing {
     char undone[100];
     leat__buf work;
     size_t n_cells;
+    const char *path; /* NULL: each_cell gets the cells */
+    leat__view_cell_fn each_cell;
+    void *cell_user;
     leat_progress_fn progress;
     void *user;
 } viewing;
@@ -481,8 +484,16 @@ static int write_strip(viewing *v, const char *path, leat_view_report *report, l
     return rc;
 }
 
-static int view_all(viewing *v, const char *path, leat_config *config, leat_view_report *report,
-                    leat_error *err) {
+static int give_cells(viewing *v, leat_error *err) {
+    char range[200];
+    set_ranges(v, range, sizeof range);
+    for (int i = 0; i < v->config.n_samples; i++)
+        for (int k = 0; k < v->n_columns; k++)
+            LEAT_TRY(v->each_cell(v->cell_user, i, k, cell_at(v, i, k), err));
+    return 0;
+}
+
+static int view_all(viewing *v, leat_config *config, leat_view_report *report, leat_error *err) {
     config->params = 1;
     config->synchronous = 1; /* only what is shown is run */
     config->n_epochs = v->config.n_versions + MORE_EPOCHS;
@@ -492,11 +503,11 @@ static int view_all(viewing *v, const char *path, leat_config *config, leat_view
     LEAT_TRY(choose_fields(v, err));
     LEAT_TRY(choose_samples(v, err));
     LEAT_TRY(take_versions(v, err));
-    if (v->config.strip) return write_strip(v, path, report, err);
+    if (v->config.strip) return write_strip(v, v->path, report, err);
     config->log = NULL; /* the same source has spoken */
     LEAT_TRY(open_plain(v, config, err));
     LEAT_TRY(take_originals(v, err));
-    return write_sheet(v, path, report, err);
+    return v->path ? write_sheet(v, v->path, report, err) : give_cells(v, err);
 }
 
 static int in_range(int value, int fallback, int low, int high, const char *what, int *out, leat_error *err) {
@@ -505,36 +516,48 @@ static int in_range(int value, int fallback, int low, int high, const char *what
     return leat__fail(err, LEAT_ERR_ARGUMENT, "%s must lie between %d and %d, not %d", what, low, high, *out);
 }
 
-int leat_view(const leat_spec *spec, const char *path, const leat_view_config *config,
-              const leat_config *pipeline, leat_view_report *report, leat_error *err) {
-    leat_view_report unused;
+/* Checks what was asked for, does it, and frees everything. */
+static int run_view(viewing *v, const leat_config *pipeline, leat_view_report *report, leat_error *err) {
     leat_config own = pipeline ? *pipeline : (leat_config){0};
-    viewing v = {.spec = spec, .config = config ? *config : (leat_view_config){0}};
-    leat__error_clear(err);
-    if (!report) report = &unused;
-    *report = (leat_view_report){0};
-    if (!path) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_view: the path is NULL");
-    if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_view_config, config, err));
     if (pipeline) LEAT_TRY(LEAT_CHECK_RESERVED(leat_config, pipeline, err));
-    LEAT_TRY(leat_spec_error(spec, err));
-    leat_view_config *c = &v.config;
+    LEAT_TRY(leat_spec_error(v->spec, err));
+    leat_view_config *c = &v->config;
     LEAT_TRY(
         in_range(c->n_samples, SAMPLES, 1, LEAT_VIEW_ROWS_MAX, "the number of samples", &c->n_samples, err));
     LEAT_TRY(in_range(c->n_versions, VERSIONS, 1, LEAT_VIEW_VERSIONS_MAX, "the number of versions",
                       &c->n_versions, err));
     LEAT_TRY(in_range(c->size, SIZE, 32, 2048, "the size", &c->size, err));
     if (c->strip) c->n_versions = 1;
-    v.n_columns = 1 + c->n_versions;
+    v->n_columns = 1 + c->n_versions;
     leat_error local;
-    const int rc = view_all(&v, path, &own, report, err ? err : &local);
-    for (size_t i = 0; i < v.n_cells; i++) leat__view_cell_free(&v.cell[i]);
-    if (v.tools) leat__tools_free(v.tools);
-    leat__free(v.tools);
-    leat__plan_free(&v.plain);
-    leat_spec_free(&v.plain_spec);
-    leat_pipeline_close(&v.pipeline);
-    leat__buf_free(&v.work);
-    leat__free(v.cell);
-    leat__free(v.row);
+    const int rc = view_all(v, &own, report, err ? err : &local);
+    for (size_t i = 0; i < v->n_cells; i++) leat__view_cell_free(&v->cell[i]);
+    if (v->tools) leat__tools_free(v->tools);
+    leat__free(v->tools);
+    leat__plan_free(&v->plain);
+    leat_spec_free(&v->plain_spec);
+    leat_pipeline_close(&v->pipeline);
+    leat__buf_free(&v->work);
+    leat__free(v->cell);
+    leat__free(v->row);
     return rc;
+}
+
+int leat_view(const leat_spec *spec, const char *path, const leat_view_config *config,
+              const leat_config *pipeline, leat_view_report *report, leat_error *err) {
+    leat_view_report unused;
+    viewing v = {.spec = spec, .config = config ? *config : (leat_view_config){0}, .path = path};
+    leat__error_clear(err);
+    if (!report) report = &unused;
+    *report = (leat_view_report){0};
+    if (!path) return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_view: the path is NULL");
+    if (config) LEAT_TRY(LEAT_CHECK_RESERVED(leat_view_config, config, err));
+    return run_view(&v, pipeline, report, err);
+}
+
+int leat__view_cells(const leat_spec *spec, const leat_view_config *view, const leat_config *pipeline,
+                     leat__view_cell_fn fn, void *user, leat_error *err) {
+    leat_view_report unused = {0};
+    viewing v = {.spec = spec, .config = *view, .each_cell = fn, .cell_user = user};
+    return run_view(&v, pipeline, &unused, err);
 }

@@ -82,6 +82,12 @@ int leat__view_take_boxes(leat__view_cell *cell, const leat__view_overlay *overl
 size_t leat__view_n_boxes(const leat__view_cell *cell);
 void leat__view_cell_free(leat__view_cell *cell);
 
+/* What leat_view shows, for a page of another kind: calls fn for every cell, row by row, the original first. */
+typedef int (*leat__view_cell_fn)(void *user, int row, int column, const leat__view_cell *cell,
+                                  leat_error *err);
+int leat__view_cells(const leat_spec *spec, const leat_view_config *view, const leat_config *pipeline,
+                     leat__view_cell_fn fn, void *user, leat_error *err);
+
 /* Draws the page: RGB bytes in out, height x width. */
 int leat__view_draw(leat__buf *out, int *height, int *width, const leat__view_sheet *sheet, leat_error *err);
 

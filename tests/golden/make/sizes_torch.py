@@ -31,7 +31,11 @@ for method, word in [("bicubic", "BICUBIC"), ("lanczos", "LANCZOS"), ("nearest",
     g.add(f"shorter_{method}", f"resize_shorter 9 method={method}", wide,
           run(v2.Resize(9, interpolation=InterpolationMode[word]), wide), library=VERSION)
 both = v2.Compose([v2.Resize(10), v2.CenterCrop(8)])
-g.add("shorter_crop", "resize_shorter 10 | center_crop 8", wide, run(both, wide), library=VERSION)
+g.add("shorter_crop", "resize_shorter 10 | center_crop 8 flavour=torch", wide, run(both, wide), library=VERSION)
+# 1, 3, 5 and 7 pixels are left over along a side: halves go to the even number.
+for height, width in [(18, 11), (16, 9), (14, 7), (12, 5), (13, 8)]:
+    text = f"center_crop {height} {width} flavour=torch"
+    g.add(f"center_{height}_{width}", text, tall, run(v2.CenterCrop((height, width)), tall), library=VERSION)
 for mode in ("constant", "edge", "reflect", "symmetric"):
     fill = " fill=10,20,30" if mode == "constant" else ""
     pad = v2.Pad((3, 2, 4, 1), fill=(10, 20, 30), padding_mode=mode)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checksums of GZIP, zip and PNG (CRC-32) and of ZLIB (Adler-32). CRC-32C is in crc32c.h. */
+#ifndef LEAT_FORMAT_CHECKSUM_H
+#define LEAT_FORMAT_CHECKSUM_H
+
+#include "base/macros.h"
+
+/* The checksum of bytes with the checksum sum, followed by bytes[0, n). CRC-32 starts with 0, Adler-32 with 1. */
+typedef uint32_t leat__checksum_fn(uint32_t sum, const void *bytes, size_t n);
+
+leat__checksum_fn leat__crc32, leat__adler32;
+leat__checksum_fn leat__crc32_c, leat__adler32_c; /* the specification */
+#if defined(__x86_64__)
+leat__checksum_fn leat__crc32_sse42;  /* only where leat__cpu_flags() has LEAT_CPU_SSE42 */
+leat__checksum_fn leat__adler32_avx2; /* only where it has LEAT_CPU_AVX2                 */
+/* Constants of the former, here for the test that computes them. */
+extern const uint32_t leat__crc32_fold_power[2][2];
+#endif
+
+#endif
