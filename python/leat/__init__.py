@@ -10,15 +10,11 @@
 
 docs/python.md is the guide; help(leat.Dataset.resize) explains an operation.
 """
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from . import _hook as _hook
-from ._arrays import Ragged
-from ._coco import from_coco
-from ._combine import choose_from_datasets, concatenate, sample_from_datasets, zip
-from ._dataset import Dataset, TensorSpec
-from ._errors import (
+from ._base.arrays import Ragged
+from ._base.errors import (
     ArgumentError,
     CorruptError,
     DecodeError,
@@ -36,12 +32,16 @@ from ._errors import (
     TextError,
     UnsupportedError,
 )
-from ._files import from_files
+from ._base.notices import LeatWarning
+from ._data.combine import choose_from_datasets, concatenate, sample_from_datasets, zip
+from ._data.dataset import Dataset, TensorSpec
+from ._data.records import TFRecordWriter, example
+from ._data.run import Batch, Iterator
+from ._frameworks import hook as _hook
 from ._leat import version as __version__
-from ._notices import LeatWarning
-from ._records import TFRecordWriter, example
-from ._run import Batch, Iterator
-from ._sources import (
+from ._sources.coco import from_coco
+from ._sources.files import from_files
+from ._sources.sources import (
     from_arrays,
     from_directory,
     from_generator,
@@ -50,15 +50,20 @@ from ._sources import (
     from_tfrecord,
     synthetic,
 )
-from ._tables import from_csv
-from ._webdataset import from_webdataset
+from ._sources.tables import from_csv
+from ._sources.webdataset import from_webdataset
+
+if TYPE_CHECKING:
+    from ._doctor.findings import Diagnosis
+
+AUTOTUNE = -1  # leat finds the number itself: prefetch(leat.AUTOTUNE), configure(threads=leat.AUTOTUNE); TensorFlow's number
 
 __all__ = [
-    "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
+    "AUTOTUNE", "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
     "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
     "ShapeError", "StateError", "StoppedError", "TFRecordWriter", "TensorSpec", "TextError", "UnsupportedError", "__version__",
-    "choose_from_datasets", "concatenate", "example", "from_arrays", "from_coco", "from_csv", "from_directory", "from_files",
-    "from_generator", "from_huggingface", "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset",
+    "choose_from_datasets", "concatenate", "doctor", "example", "from_arrays", "from_coco", "from_csv", "from_directory",
+    "from_files", "from_generator", "from_huggingface", "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset",
     "sample_from_datasets", "synthetic", "zip",
 ]
 
@@ -75,7 +80,7 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
     ragged: parts whose first axis differs from item to item, boxes (n, 4) or tokens (n), and the most entries that an item
     has.
     """
-    from ._python import from_python as make  # what it needs takes time to import
+    from ._sources.python import from_python as make  # what it needs takes time to import
 
     return make(dataset, workers, items, layout=layout, ragged=ragged)
 
@@ -92,9 +97,24 @@ def from_huggingface(dataset: Any, *, image: str | None = "image", label: str | 
     out. Pictures are decoded (RGB, 8 bits) in front of the first operation that needs pixels; decode=False leaves their
     bytes. Numbers are arrays, strings are bytes, lists of numbers are ragged.
     """
-    from ._huggingface import from_huggingface as make
+    from ._sources.huggingface import from_huggingface as make
 
     return make(dataset, image, label, decode, fields)
+
+
+def doctor(iterable: Any, step: Callable[[Any], Any] | None = None, *, steps: int | None = None,
+           seconds: float = 5.0) -> "Diagnosis":
+    """Why a training loop is slow: waits for its data and work on them, of any iterable of batches.
+
+        print(leat.doctor(loader, step=train_step))          # a DataLoader, a tf.data.Dataset, a Keras Sequence, a generator
+        print(leat.doctor(loader))                           # the data alone: how fast they come
+
+    step is called with each batch, as the loop would do; it trains, if it is a training step. steps or seconds end it. The
+    first steps do not count. The result is a text with a verdict, numbers and remedies; to_json() gives it to programs.
+    """
+    from ._doctor.watch import examine
+
+    return examine(iterable, step, steps, seconds)
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -120,11 +140,11 @@ def unload_ipython_extension(ipython: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "device", "keras", "tf"):  # modules that are imported when they are asked for
+    if name in ("datasets", "device", "keras", "tf", "torch"):  # modules that are imported when they are asked for
         from importlib import import_module
 
         return import_module(f".{name}", __name__)
-    from ._bind import name_elsewhere, near
+    from ._data.bind import name_elsewhere, near
 
     found = name_elsewhere(name) or near(name, __all__)
     raise AttributeError(f"leat has no '{name}'{found}", name=name)

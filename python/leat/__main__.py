@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from ._doctor import script
 from ._dropin import aliases
 
 HELP = """\
@@ -28,6 +29,10 @@ themselves.
     python -m leat train.py --epochs 10
     python -m leat -m project.train --epochs 10
 
+Why is a training script slow? It runs as it is, is watched, and the answer comes at its end; see `python -m leat doctor --help`:
+
+    python -m leat doctor train.py
+
 Any other word is a verb of the command `leat`:
 
     python -m leat bench "folder photos | resize 224 224 | batch 64"
@@ -35,8 +40,9 @@ Any other word is a verb of the command `leat`:
 """
 
 
-def _run_script(path: str, arguments: list[str]) -> None:
-    """As `python PATH` does: a module __main__ that stays until the end, and its folder in front of sys.path."""
+def _run_script(path: str, arguments: list[str], alone: bool = False) -> None:
+    """As `python PATH` does: a module __main__ that stays until the end, and its folder in front of sys.path. alone: with the
+    libraries themselves."""
     with io.open_code(path) as file:
         code = compile(file.read(), os.path.abspath(path), "exec", dont_inherit=True)
     main: Any = ModuleType("__main__")
@@ -47,16 +53,18 @@ def _run_script(path: str, arguments: list[str]) -> None:
     if not sys.flags.safe_path:
         sys.path[0] = folder
     sys.modules["__main__"] = main
-    aliases.begin(folder, how="python -m leat")
+    if not alone:
+        aliases.begin(folder, how="python -m leat")
     exec(code, main.__dict__)
 
 
-def _run_module(name: str, arguments: list[str]) -> None:
+def _run_module(name: str, arguments: list[str], alone: bool = False) -> None:
     """As `python -m NAME` does. The modules of its package are the script's too, wherever they lie."""
     sys.argv = ["-m", *arguments]
     spec = find_spec(name.partition(".")[0])
     places = spec.submodule_search_locations if spec is not None else None
-    aliases.begin(os.getcwd(), *(places or ()), how="python -m leat")
+    if not alone:
+        aliases.begin(os.getcwd(), *(places or ()), how="python -m leat")
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
@@ -78,6 +86,8 @@ def main(arguments: list[str]) -> None:
         if len(arguments) < 2:
             sys.exit("python -m leat: -m needs the name of a module")
         _run_module(arguments[1], arguments[2:])
+    elif first == "doctor" and script.takes(arguments[1:]):
+        script.main(arguments[1:], _run_script, _run_module)
     elif os.path.isfile(first):
         _run_script(first, arguments[1:])
     elif os.sep in first or first.endswith(".py"):

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from . import _device_colour as colour
-from ._device_arrays import Arrays
-from ._bind import split_words
-from ._dataset import Dataset
-from ._errors import ArgumentError
-from ._ops import OPS
+from ._base.errors import ArgumentError
+from ._data.bind import split_words
+from ._data.dataset import Dataset
+from ._data.ops import OPS
+from ._frameworks import device_colour as colour
+from ._frameworks.device_arrays import Arrays
 
 __all__ = ["Augment", "jax_function", "keras_layer", "torch_module"]
 

@@ -5,7 +5,7 @@
     model.fit(ds, epochs=10, callbacks=[leat.keras.Resume("run.resume", every=500)])
 
 Names that leat has come from leat, all others are the very same objects as in the installed Keras, on any backend.
-Resume is a callback that goes on in the middle of an epoch. docs/dropin.md lists leat's names.
+Resume is a callback that goes on in the middle of an epoch, Doctor one that tells why training is slow. docs/dropin.md lists leat's names.
 """
 from typing import TYPE_CHECKING as _CHECKING
 
@@ -16,8 +16,9 @@ if _CHECKING:  # for editors and type checkers
 
     from keras import *  # type: ignore[import-not-found] # noqa: F403
 
-    from ._keras import Adapter as Adapter
-    from ._resume import Resume as Resume
+    from ._doctor.keras_doctor import Doctor as Doctor
+    from ._frameworks.keras import Adapter as Adapter
+    from ._frameworks.resume import Resume as Resume
 
     def __getattr__(name: str) -> Any: ...
 

@@ -3,7 +3,7 @@
 import io
 import sys
 
-import leat._progress
+import leat._base.progress
 import pytest
 
 
@@ -14,10 +14,10 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("stream, shown", [(Terminal, True), (io.StringIO, False)], ids=["terminal", "file"])
 def test_a_bar(monkeypatch, stream, shown):
-    monkeypatch.setattr(leat._progress, "AFTER", 0)
-    monkeypatch.setattr(leat._progress, "BETWEEN", 0)
+    monkeypatch.setattr(leat._base.progress, "AFTER", 0)
+    monkeypatch.setattr(leat._base.progress, "BETWEEN", 0)
     monkeypatch.setattr(sys, "stderr", stream())
-    progress = leat._progress.Progress("reading", 100)
+    progress = leat._base.progress.Progress("reading", 100)
     for done in (1, 50, 100):
         progress.say(done)
     progress.end()

@@ -14,7 +14,7 @@ import leat
 import numpy
 import pytest
 import tensorflow as tf
-from leat._run import Iterator
+from leat._data.run import Iterator
 from PIL import Image
 from ends import LIMIT, check_ctrl_c, check_end
 from mixed_sizes import mixed
@@ -268,9 +268,9 @@ def report():
     time.sleep(0.3)
     print(n == len(asked), n < 10_000_000)
 atexit.register(report)  # runs last: behind that of leat
-import tensorflow as tf, leat, leat._tf
-ask = leat._tf.Batches.__next__
-leat._tf.Batches.__next__ = lambda self: asked.append(1) or ask(self)
+import tensorflow as tf, leat, leat._frameworks.tf
+ask = leat._frameworks.tf.Batches.__next__
+leat._frameworks.tf.Batches.__next__ = lambda self: asked.append(1) or ask(self)
 ds = leat.synthetic(64, 8, 8).batch(4).to_tf().repeat().prefetch(10_000_000)
 it = iter(ds)
 kept = [next(it) for _ in range(3)]

@@ -11,7 +11,7 @@ import tensorflow as tf
 from leat._tfdata.chain import Chain, Columns, Refused
 from leat._tftrace import lower_map
 from leat._tftrace.marks import IMAGE, LAYERS, RANDOM, marking
-from leat._notices import forget
+from leat._base.notices import forget
 from leat._tftrace.notices import notice
 from tensorflow.image import random_flip_left_right, resize
 

@@ -237,7 +237,7 @@ class Recorded:
 
 def test_batches_go_to_the_device_one_ahead(monkeypatch):
     """The whole way with a stand-in for the stream and for the allocator of pinned memory."""
-    from leat import _torch, _torch_device
+    from leat._frameworks import torch as _torch, torch_device as _torch_device
 
     given, streams = [], []
 
@@ -272,7 +272,7 @@ def test_batches_go_to_the_device_one_ahead(monkeypatch):
 
 
 def ds_tensor(theirs):
-    from leat._run import Iterator
+    from leat._data.run import Iterator
 
     return next(Iterator(theirs.dataset, raw=True, delivery=theirs._delivery)).tensors["image"]
 
@@ -290,7 +290,7 @@ def test_memory_from_a_function_is_let_go_of():
     import gc
     import weakref
 
-    from leat._run import Delivery, Iterator
+    from leat._data.run import Delivery, Iterator
 
     given = []
 

@@ -7,13 +7,14 @@ import leat
 import numpy
 
 Chain = Callable[[leat.Dataset], leat.Dataset]
+WARPS = 0.1  # docs/python.md states it
 
 # chain -> (the chain, the largest difference in units of its values, the share of values that may differ more)
 CHAINS: dict[str, tuple[Chain, float, float]] = {
     "flips": (lambda ds: ds.random_flip().random_flip_left_right().random_flip_up_down(), 0, 0),
     "normalize": (lambda ds: ds.random_flip("vertical").normalize("imagenet"), 1e-6, 0),
     "rescale": (lambda ds: ds.rescale(1 / 127.5, -1).cast("f32").cast("f32", scale=2), 1e-6, 0),
-    "perspective": (lambda ds: ds.random_perspective(1, scale=0.8), 0.01, 0),
+    "perspective": (lambda ds: ds.random_perspective(1, scale=0.8), WARPS, 0),
     "brightness pil": (lambda ds: ds.adjust_brightness(1.3, flavour="pil"), 0, 1e-4),
     "jitter": (lambda ds: ds.color_jitter(0.4, 0.4, 0.4, 0.2), 1, 2e-3),
     "jitter of two": (lambda ds: ds.color_jitter(0.4, saturation=(0.5, 2)), 1, 2e-3),
@@ -26,7 +27,7 @@ CHAINS: dict[str, tuple[Chain, float, float]] = {
 def _warps(fill: str, interpolation: str) -> None:
     how = {"fill": fill, "interpolation": interpolation, "value": (10, 20, 30)}
     order = 1 if interpolation == "bilinear" else 0
-    limit, share = (0.01, 0.0) if order else (0.0, 1e-3)  # a pixel between two may take the other one
+    limit, share = (WARPS, 0.0) if order else (0.0, 1e-3)  # a pixel between two may take the other one
     movements: dict[str, Chain] = {
         "rotation": lambda ds: ds.random_rotation(0.5, **how),
         "zoom": lambda ds: ds.random_zoom(0.5, 0.3, **how),
@@ -62,24 +63,25 @@ for _flavour in ("tf", "keras", "pil"):
     _colours(_flavour)
 
 
-def pictures(n: int) -> numpy.ndarray:
+def pictures(n: int, height: int = 40, width: int = 36) -> numpy.ndarray:
     """Waves of colour, and some that are noise, gray, or half black."""
     rng = numpy.random.default_rng(1)
-    y, x = numpy.mgrid[0:40, 0:36]
+    y, x = numpy.mgrid[0:height, 0:width]
     waves = [127 + 120 * numpy.sin(a * x + b * y + 10 * c) * numpy.cos(d * x)
              for a, b, c, d in rng.uniform(0.05, 0.4, (3 * n, 4))]
-    images = numpy.stack(waves, -1).reshape(40, 36, n, 3).transpose(2, 0, 1, 3).clip(0, 255).astype("u1")
+    images = numpy.stack(waves, -1).reshape(height, width, n, 3).transpose(2, 0, 1, 3).clip(0, 255).astype("u1")
     images[0] = rng.integers(0, 256, images[0].shape)
     images[1] = 128
-    images[2, :20] = 0
+    images[2, :height // 2] = 0
     return images
 
 
 def difference(chain: Chain, xp: Any, convert: Callable[[Any], Any] = numpy.asarray,
-               back: Callable[[Any], Any] = numpy.asarray) -> numpy.ndarray:
+               back: Callable[[Any], Any] = numpy.asarray, images: numpy.ndarray | None = None) -> numpy.ndarray:
     """How far every value of the device's pictures is from the engine's, over two epochs."""
-    images = leat.from_arrays((pictures(24), numpy.arange(24))).shuffle().options(seed=3)
-    plain, sent = chain(images).batch(12), chain(images.on_device()).batch(12)
+    given = pictures(24) if images is None else images
+    ds = leat.from_arrays((given, numpy.arange(len(given)))).shuffle().options(seed=3)
+    plain, sent = chain(ds).batch(12), chain(ds.on_device()).batch(12)
     augment = leat.device.Augment(sent)
     found = []
     for _ in range(2):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a device makes of sent pictures and numbers, against the engine's kernels on the same pictures, with NumPy.
 tests/frameworks/test_device.py does the same with the frameworks."""
+from pathlib import Path
+
 import leat
 import numpy
 import pytest
 
-from device_chains import CHAINS, difference, pictures
+from device_chains import CHAINS, WARPS, difference, pictures
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -13,6 +15,18 @@ def test_chain(name):
     chain, limit, share = CHAINS[name]
     found = difference(chain, numpy)
     assert numpy.quantile(found, 1 - share) <= limit and found.max() <= max(limit, 8 * (share > 0)), found.max()
+
+
+@pytest.mark.parametrize("name", ["affine reflect bilinear", "affine constant bilinear", "rotation reflect bilinear", "perspective",
+                                  "jitter keras", "contrast of f32"])
+def test_pictures_as_large_as_photos(name):
+    chain, limit, _ = CHAINS[name]
+    assert difference(chain, numpy, images=pictures(3, 375, 500)).max() <= limit
+
+
+def test_the_guide_states_the_bound():
+    words = " ".join((Path(__file__).resolve().parents[2] / "docs/python.md").read_text().split())
+    assert f"Interpolating warps differ by at most {WARPS} for sides up to 512 pixels" in words
 
 
 def test_bytes_moved():

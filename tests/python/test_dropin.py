@@ -55,7 +55,7 @@ BEGIN = """
 import sys
 from leat._dropin import names
 names.OWN = {"leat.tf.data": {"Dataset": "ours:Dataset", "AUTOTUNE": "ours:AUTOTUNE"},
-             "leat.keras": {"Resume": "leat._resume:Resume"},
+             "leat.keras": {"Resume": "leat._frameworks.resume:Resume"},
              "leat.tf.keras.preprocessing.image": {"ImageDataGenerator": "ours:ImageDataGenerator"}}
 """
 

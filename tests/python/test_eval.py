@@ -204,6 +204,26 @@ def test_a_table_of_all_bytes_gives_what_is_computed():
         numpy.testing.assert_array_equal(got["a"], got["b"])
 
 
+@pytest.mark.parametrize("side", [7, 64, 300])
+def test_long_chains_are_their_operations_one_by_one(side):
+    """More links than one chain has, operands of all kinds on either side, values that are used again."""
+    rng = numpy.random.default_rng(side)
+    u, f = rng.integers(0, 256, (2, side, side, 3)).astype("u1"), rng.normal(0, 3, (2, side, side, 3)).astype("f4")
+    channels = numpy.array([0.5, 1.5, 2.5], "f4")
+    ds = leat.from_arrays({"u": u, "f": f}).eval(
+        a="min(3 - (2 / (cast(u, f32) + [0.5, 1.5, 2.5]) * f - 1) * 0.25 + f, 2) / 3 - [0.5, 1.5, 2.5] * 2 + max(1 - f, 0) * 7 - 1",
+        b="(u / 127.5 - 1) * (u / 127.5 - 1) + (f - 1) * f", c="cast(f * 20 + 100, u8) / 255 - 0.5").select("a", "b", "c")
+    x, one = u.astype("f4"), numpy.float32
+    scaled = x / one(127.5) - one(1)
+    begin = numpy.minimum(one(3) - (one(2) / (x + channels) * f - one(1)) * one(0.25) + f, one(2))
+    wanted = {"a": begin / one(3) - channels * one(2) + numpy.maximum(one(1) - f, one(0)) * one(7) - one(1),
+              "b": scaled * scaled + (f - one(1)) * f,
+              "c": (f * one(20) + one(100)).astype("i4").astype("u1").astype("f4") / one(255) - one(0.5)}
+    got = first(ds.batch(2))
+    for name, values in wanted.items():
+        numpy.testing.assert_array_equal(got[name], values, err_msg=name)
+
+
 def test_special_values():
     x = numpy.float32([numpy.nan, numpy.inf, -numpy.inf, 0, -0.0, -1, 3e38])
     ds = leat.from_arrays({"x": x}).eval(low="min(x, 1)", high="max(1, x)", root="sqrt(x)", log="log(x)", half="x ** 0.5",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """from_files, with_path, class_names: pictures that the program lists itself, and what tells one from the other."""
 import inspect
+import warnings
 
 import numpy
 import pytest
@@ -161,3 +162,19 @@ def test_states_and_pickles(listed):
     assert [batch[1].tolist() for batch in again] == rest
     with pytest.raises(leat.StateError):
         leat.from_files(paths[::-1], words).shuffle(seed=1).resize(4, 4).batch(5).restore(state)
+
+
+def test_indexes_that_others_may_write_to(pictures, tmp_path):
+    """They are not used unless asked for."""
+    dataset = leat.from_directory(pictures).resize(8, 8).batch(5)
+    first = [image.copy() for image, _ in dataset.configure(cache_dir=tmp_path)]
+    (index,) = tmp_path.rglob("*.leatidx")
+    index.chmod(0o664)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trusted = [image.copy() for image, _ in dataset.configure(cache_dir=tmp_path, trust_cache=True)]
+    index.chmod(0o664)
+    with pytest.warns(leat.LeatWarning, match="others may write to it: it is not used"):
+        own = [image.copy() for image, _ in dataset.configure(cache_dir=tmp_path)]
+    for other in (trusted, own):
+        assert all(numpy.array_equal(a, b) for a, b in zip(first, other, strict=True))

@@ -41,13 +41,13 @@ for thing in (leat.synthetic(4, 8, 8), 5):
 
 def test_it_is_there_once_and_answers_for_nothing_else(stand_in, run):
     assert run(stand_in + """
-import importlib.util, leat, leat._hook
-watches = lambda: [finder for finder in sys.meta_path if type(finder).__module__ == "leat._hook"]
-leat._hook.install()
+import importlib.util, leat, leat._frameworks.hook
+watches = lambda: [finder for finder in sys.meta_path if type(finder).__module__ == "leat._frameworks.hook"]
+leat._frameworks.hook.install()
 print(len(watches()), watches()[0].find_spec("json", None), importlib.util.find_spec("tf_keras.src") is not None)
 from tf_keras.src.engine import data_adapter
 wrapped = data_adapter.select_data_adapter
-leat._hook.install()
+leat._frameworks.hook.install()
 print(data_adapter.select_data_adapter is wrapped, data_adapter.__spec__.loader.get_source(data_adapter.__name__) != "")
 """) == "1 None True\nTrue True\n"
 

@@ -59,7 +59,7 @@ def test_a_broken_loop_begins_the_next_epoch():
     next(iterator)
     del iterator
     gc.collect()
-    assert ds.state().startswith("leat-state 1 epoch=2 position=8 step=1 ")
+    assert ds.state().partition(" epoch=")[2].startswith("2 position=8 step=1 ")
 
 
 def test_one_pipeline_for_all_epochs():
@@ -148,7 +148,7 @@ def test_states_of_others_are_refused():
     with pytest.raises(leat.StateError, match="batch"):
         small(batch=9).restore(state)
     with pytest.raises(leat.StateError):
-        small().restore("leat-state 2")
+        small().restore("leat-state 3")
     with pytest.raises(TypeError):
         small().restore(7)
 
@@ -180,7 +180,7 @@ def test_the_seed_comes_from_random():
 def test_turns_and_no_end():
     ds = leat.synthetic(10, 4, 4).shuffle(seed=1).batch(4).repeat(3)
     assert len(ds) == 9 and len(list(ds)) == 9
-    assert ds.state(1, 4).startswith("leat-state 1 epoch=4 position=4 step=1 ")
+    assert ds.state(1, 4).partition(" epoch=")[2].startswith("4 position=4 step=1 ")
     plain = leat.synthetic(10, 4, 4).shuffle(seed=1).batch(4)
     epochs = [[labels.tolist() for _, labels in plain] for _ in range(6)]
     assert [labels.tolist() for _, labels in ds] == sum(epochs[3:6], [])

@@ -92,7 +92,7 @@ def test_grey_pictures_and_four_channels():
 
 @pytest.mark.parametrize("shape", [(3, 3, 3), (4, 4, 4), (3, 11, 3), (1, 12, 1), (1, 5, 4)])
 def test_a_doubtful_shape_is_told_once(shape, monkeypatch):
-    monkeypatch.setattr("leat._notices._told", set())
+    monkeypatch.setattr("leat._base.notices._told", set())
     values = numpy.random.default_rng(1).integers(0, 255, (N, *shape), "u1")
     ds = leat.from_arrays(values).random_flip_left_right()
     with pytest.warns(leat.LeatWarning, match=r"taken as \(height, width, channels\); say layout=nchw"):

@@ -98,6 +98,23 @@ except KeyboardInterrupt:
     assert said.strip() == "[0, 20]"
 
 
+def test_close_in_a_handler(run):
+    """Of a signal that comes while this thread waits for a batch: it cannot wait for itself."""
+    said = run("""
+import signal, leat, time
+def slow(sample):
+    time.sleep(0.05)
+    return 0
+it = leat.synthetic(400, 4, 4).map(slow, x="f32").configure(threads=1).batch(200).batches()
+signal.signal(signal.SIGALRM, lambda *_: it.close())
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+print(next(it, "closed"))
+it.close()
+print("end")
+""")
+    assert said == "closed\nend\n"
+
+
 def test_ctrl_c_while_another_thread_waits(run):
     assert "interrupted" in run("""
 import signal, leat, time, threading
@@ -196,3 +213,60 @@ def test_errors_survive_pickling():
     assert isinstance(caught.value, FileNotFoundError) and "/nowhere" in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
     assert type(again) is leat.NotFoundError and again.code == "NOT_FOUND" and str(again) == str(caught.value)
+
+
+@pytest.mark.parametrize("what", ["gc.collect()", "iterator.close()"])
+def test_an_end_in_a_callback_of_its_own(run, what):
+    """The collector of garbage runs in any thread. A worker waited ten seconds for its own end, and used freed memory then."""
+    assert run(f"""
+import gc, os, threading, time, numpy, leat
+gc.disable()
+main, go, seen = threading.get_ident(), threading.Event(), []
+def shorten(image):
+    if go.is_set() and not seen:
+        seen.append(threading.get_ident() != main)
+        {what}
+        seen.append("ended")
+    time.sleep(0.001)
+    return image[:3]
+class Knot: pass
+knot = Knot()
+iterator = knot.iterator = iter(leat.from_arrays(numpy.zeros((4000, 6), "f4")).map(shorten).configure(threads=2, slots=8).batch(7))
+knot.knot = knot
+next(iterator)
+del knot
+{"del iterator" if "gc" in what else ""}
+began = time.monotonic()
+go.set()
+while "ended" not in seen and time.monotonic() - began < 20:
+    time.sleep(0.01)
+iterator = None
+while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() - began < 20:
+    gc.collect()
+    time.sleep(0.01)
+print(seen, time.monotonic() - began < 8)
+""") == "[True, 'ended'] True\n"
+
+
+def test_a_cycle_through_a_function_is_collected(run):
+    """The functions of a pipeline were hidden from the collector: an object with a pipeline on its own method stayed for ever."""
+    assert run("""
+import gc, os, time, weakref, numpy, leat
+class Trainer:
+    def __init__(self):
+        data = leat.from_arrays(numpy.zeros((400, 6), "f4")).map(self.shorten).configure(threads=2, slots=3)
+        self.iterator = iter(data.batch(7))
+    def shorten(self, image):
+        return image[:3]
+alive = []
+for _ in range(3):
+    trainer = Trainer()
+    next(trainer.iterator)
+    alive.append(weakref.ref(trainer))
+    del trainer
+began = time.monotonic()
+while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() - began < 20:
+    gc.collect()  # it must wait for workers that are in the method
+    time.sleep(0.01)
+print([each() for each in alive], time.monotonic() - began < 8)
+""") == "[None, None, None] True\n"

@@ -181,7 +181,7 @@ def test_an_exception_has_its_traceback_and_names_the_sample():
         return image
 
     for workers in (None, 1):
-        with pytest.raises(leat.ReadError, match="synthetic picture 3: transform: .*nothing here") as caught:
+        with pytest.raises(leat.ReadError, match="synthetic picture 3: call: .*nothing here") as caught:
             list(synthetic().map(third, workers=workers).batch(8))
         assert isinstance(caught.value.__cause__, KeyError) and caught.value.sample == 3
         notes = "".join(getattr(caught.value.__cause__, "__notes__", []))

@@ -220,3 +220,22 @@ def test_no_growth():
     work(60)
     assert resident() - before < 8 << 20
     assert (threading.active_count(), len(os.listdir("/proc/self/task"))) == threads
+
+
+def test_counters():
+    ds = leat.from_arrays({"x": numpy.arange(64, dtype="f4")}).map(lambda x: {"x": x + 1}).batch(8)
+    for _ in range(2):
+        for _ in ds:
+            pass
+    stats = ds.stats()
+    assert stats["samples"] == 128 <= stats["samples_made"]
+    assert stats["stages"]["call"] > 0 and set(stats["stages"]) == {"read", "parse", "decode", "transform", "store", "call"}
+    assert len(stats["workers"]) == stats["threads"] and sum(each["cpu_s"] for each in stats["workers"]) > 0
+    assert sum(n for _, n in stats["latency"]["below_s"]) == stats["batches"]
+    plain = ds.prefetch(leat.AUTOTUNE).options(read_ahead=leat.AUTOTUNE).configure(threads=leat.AUTOTUNE, slots=leat.AUTOTUNE)
+    assert [batch.tolist() for batch in plain] == [batch.tolist() for batch in ds]
+    assert plain.stats()["threads"] == stats["threads"] and plain.stats()["slots"] == stats["slots"]
+    tuning = stats["tuning"]
+    again = ds.options(tune=tuning)
+    assert [batch.tolist() for batch in again] == [batch.tolist() for batch in ds]
+    assert again.stats()["tuning"] == tuning and again.stats()["tuned"] == 0

@@ -9,7 +9,7 @@ import types
 import leat
 import numpy
 import pytest
-from leat import _progress
+from leat._base import progress as _progress
 from PIL import Image
 
 
@@ -61,7 +61,7 @@ def test_a_dataset_shows_itself(pictures):
 def test_a_notebook_shows_no_pictures_where_there_are_none_or_it_would_take_long(monkeypatch, pictures):
     table = leat.from_arrays({"x": numpy.zeros((5, 3)), "name": list("abcde")}).batch(2)
     assert "<img" not in table._repr_html_() and "<code>name</code>" in table._repr_html_()
-    from leat import _html
+    from leat._data import html as _html
 
     monkeypatch.setattr(_html, "QUICK", 0)
     html = leat.from_directory(pictures).resize(16, 16).batch(4)._repr_html_()

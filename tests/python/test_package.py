@@ -9,8 +9,8 @@ from pathlib import Path
 
 import leat
 import pytest
-from leat._bind import quote, split_text, split_words
-from leat._ops import OPS
+from leat._data.bind import quote, split_text, split_words
+from leat._data.ops import OPS
 
 ROOT = Path(__file__).resolve().parents[2]
 

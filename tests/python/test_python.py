@@ -198,7 +198,7 @@ def test_a_script_is_not_run_again(tmp_path, end):
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         left = [task for task in Path("/proc").glob("[0-9]*/cmdline")
-                if b"leat._worker" in _read(task) and marker in _read(task.parent / "environ")]
+                if b"leat._calls.worker" in _read(task) and marker in _read(task.parent / "environ")]
         if not left:
             break
         time.sleep(0.1)

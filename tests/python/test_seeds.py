@@ -5,7 +5,7 @@ import re
 import leat
 import numpy
 import pytest
-from leat._ops import OPS
+from leat._data.ops import OPS
 
 RANDOM = numpy.random.RandomState(6)
 IMAGES = RANDOM.randint(0, 255, (40, 12, 12, 3), "uint8")

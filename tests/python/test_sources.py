@@ -194,9 +194,9 @@ def test_generators():
 
 
 def test_large_generators_go_to_a_file(monkeypatch):
-    import leat._spool
+    import leat._sources.spool
 
-    monkeypatch.setattr(leat._spool, "MEMORY_MAX", 1000)
+    monkeypatch.setattr(leat._sources.spool, "MEMORY_MAX", 1000)
     ds = leat.from_generator(numpy.full(100, i, "f4") for i in range(50)).batch(10)
     assert [batch[0, 0] for batch in ds] == [0, 10, 20, 30, 40]
 

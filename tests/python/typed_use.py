@@ -31,7 +31,7 @@ ds.resize((224, 224)).resize(size=224).resize(height=[8, 9]).batch(batch_size=4)
 ds.shuffle(buffer_size=1000).shuffle(1000, 7, reshuffle_each_iteration=False).decode("mask").boxes("box")
 ds.cast("pixels", "f32").cast("f32").cast(dtype="f32", field="x").one_hot("label", 10).one_hot(num_classes=10)
 ds.padded_batch(4, max={"boxes": (10, 4)}).image_data_generator(rotation_range=20, zoom_range=(0.8, 1.2))
-ds.configure(threads=2, cache_dir="x").batch(2)
+ds.configure(threads=2, cache_dir="x", trust_cache=True).batch(2)
 ds.configure(thread=2)  # wrong
 ds.rezise(8)  # wrong
 ds.horizontal_flip()  # wrong

@@ -66,7 +66,7 @@ class Watch:
         self.fed: dict[int, Any] = {}
 
     def install(self) -> None:
-        from leat import _run
+        from leat._data import run as _run
         from leat._tfdata.dataset import Dataset
         from leat._tfdata.reading import Reader
         from tensorflow.python.data.ops import iterator_ops

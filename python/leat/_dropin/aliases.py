@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from .._notices import tell
+from .._base.notices import tell
 from .loader import NODES, real
 from .names import LIBRARIES, OWN
 

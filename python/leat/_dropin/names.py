@@ -37,8 +37,9 @@ OWN: dict[str, dict[str, str]] = {
     "leat.keras.preprocessing.image": GENERATOR,
     "leat.keras.src.legacy.preprocessing.image": GENERATOR,
     "leat.keras": {
-        "Adapter": "leat._keras:Adapter",
-        "Resume": "leat._resume:Resume",
+        "Adapter": "leat._frameworks.keras:Adapter",
+        "Doctor": "leat._doctor.keras_doctor:Doctor",
+        "Resume": "leat._frameworks.resume:Resume",
         "lift": "leat._kerasdata.lift:lift",
     },
     "leat.datasets": {

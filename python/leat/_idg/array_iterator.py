@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .._dataset import Dataset
-from .._sources import from_arrays
+from .._data.dataset import Dataset
+from .._sources.sources import from_arrays
 from .iterator import EngineIterator
 from .needs import np
 from .pictures import setting

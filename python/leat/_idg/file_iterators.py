@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .._dataset import Dataset
-from .._errors import DecodeError, FormatError, UnsupportedError
-from .._files import from_files
-from .._notices import tell
+from .._base.errors import DecodeError, FormatError, UnsupportedError
+from .._base.notices import tell
+from .._data.dataset import Dataset
+from .._sources.files import from_files
 from .iterator import EngineIterator
 from .needs import np
 from .pictures import METHODS, img_to_array, load, setting

@@ -271,8 +271,8 @@ class ImageDataGenerator:
 
     def _augmented(self, x: Any, rounds: int) -> Any:
         """`rounds` changed versions of each picture: by the engine, or in Python if it cannot."""
-        from .._errors import Error
-        from .._sources import from_arrays
+        from .._base.errors import Error
+        from .._sources.sources import from_arrays
 
         made = np.zeros((rounds * len(x), *x.shape[1:]), self.dtype)
         try:

@@ -11,17 +11,17 @@ import threading
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from .._errors import ArgumentError, DTypeError, Error, LimitError, ShapeError, TextError, UnsupportedError
-from .._notices import tell
-from .._run import Cursor
-from .._run import Iterator as Reading
-from .._sources import from_arrays
+from .._base.errors import ArgumentError, DTypeError, Error, LimitError, ShapeError, TextError, UnsupportedError
+from .._base.notices import tell
+from .._data.run import Cursor
+from .._data.run import Iterator as Reading
+from .._sources.sources import from_arrays
 from .lowering import Lowered, Unlowered, changed_methods, lower
 from .needs import np
 from .pictures import save_batch
 
 if TYPE_CHECKING:
-    from .._dataset import Dataset
+    from .._data.dataset import Dataset
 
     Base: Any = object
 else:  # with Keras 3, iterators are its PyDatasets, as Keras's own are
@@ -313,7 +313,7 @@ class EngineIterator(Iterator):
                 self._set_index_array()
                 self._reading = None
             if self._reading is None or self._step != self.batch_index:
-                at = Cursor(self._epoch or 0, self.batch_index * self.batch_size, self.batch_index)
+                at = Cursor(self._epoch or 0, self.batch_index)
                 self._reading = Reading(engine.dataset, begin=at)
             batch = self._pull(self._reading, self.batch_index)
             self._advance()
@@ -329,7 +329,7 @@ class EngineIterator(Iterator):
         engine = self._engine()
         if engine is None:
             raise RuntimeError("the other reader could not be opened")
-        self._reading = Reading(engine.dataset, begin=Cursor(self._epoch or 0, step * self.batch_size, step))
+        self._reading = Reading(engine.dataset, begin=Cursor(self._epoch or 0, step))
         return next(self._reading)
 
     def __getitem__(self, idx: int) -> Any:
@@ -347,7 +347,7 @@ class EngineIterator(Iterator):
                 if reading is None:
                     self._draws += 1
                     made = self._build(self._draws)
-                    at, after = Cursor(self._epoch or 0, idx * self.batch_size, idx), made.after
+                    at, after = Cursor(self._epoch or 0, idx), made.after
                     reading = Reading(made.dataset, begin=at)
                 self._indexed = idx + 1, reading, after
                 batch = self._done(self._pull(reading, idx), after)

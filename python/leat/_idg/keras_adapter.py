@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from .._dataset import Dataset, TensorSpec
-from .._keras import Adapter, Stream, adapter_for, keras
-from .._run import Cursor
+from .._data.dataset import Dataset, TensorSpec
+from .._data.run import Cursor
+from .._frameworks.keras import Adapter, Stream, adapter_for, keras
 from .iterator import EngineIterator, Iterator
 from .needs import np
 

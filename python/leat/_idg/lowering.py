@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._dataset import Dataset
-from .._notices import outside, tell
+from .._base.notices import outside, tell
+from .._data.dataset import Dataset
 from .needs import np
 
 MODES = {"constant", "nearest", "reflect", "wrap"}

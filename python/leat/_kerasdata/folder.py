@@ -15,8 +15,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from .._arrays import optional
-from .._files import from_files
+from .._base.arrays import optional
+from .._sources.files import from_files
 from .._tfdata.chain import Built, Chain
 from .listing import FORMATS, Files, announce, extensions, is_remote, list_files
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from .._dataset import Dataset, TensorSpec
-from .._errors import ArgumentError
+from .._base.errors import ArgumentError
+from .._data.dataset import Dataset, TensorSpec
 from .._tfdata.chain import Built, Chain, Operation, Refused
 
 # Layers for single pictures; besides these, all whose names begin with Random.

@@ -12,7 +12,7 @@ from importlib import import_module
 from operator import itemgetter
 from typing import Any
 
-from .._arrays import optional
+from .._base.arrays import optional
 
 FORMATS = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 

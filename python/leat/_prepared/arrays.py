@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from .._dataset import Dataset
-from .._files import from_files
-from .._sources import from_arrays
+from .._data.dataset import Dataset
+from .._sources.files import from_files
+from .._sources.sources import from_arrays
 from .features import Feature, FeaturesDict
 from .frameworks import keyed, names_in
 from .info import DatasetInfo, SplitInfo, Splits

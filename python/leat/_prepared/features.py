@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from .._errors import ArgumentError, FormatError, UnsupportedError
+from .._base.errors import ArgumentError, FormatError, UnsupportedError
 
 WHOLE = frozenset(("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 REAL = frozenset(("float16", "float32", "float64", "bfloat16"))

@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from .._errors import ArgumentError
+from .._base.errors import ArgumentError
 from .arrays import Arrays, Folders
 from .raw import CIFAR10, FASHION, read_cifar, read_mnist, read_npz
 from .shards import Prepared

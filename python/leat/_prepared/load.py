@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .._errors import ArgumentError, NotFoundError, UnsupportedError
-from .._notices import tell
+from .._base.errors import ArgumentError, NotFoundError, UnsupportedError
+from .._base.notices import tell
 from .find import expected, find
 from .frameworks import tensorflow, tfds
 from .splits import parts_of

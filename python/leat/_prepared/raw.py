@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from .._errors import FormatError
+from .._base.errors import FormatError
 
 BYTES_MAX = 1 << 30  # of one raw file; the largest of these sets is 180 MB
 IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}

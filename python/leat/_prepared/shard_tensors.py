@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from .._dataset import Dataset
+from .._data.dataset import Dataset
 from .features import REAL, WHOLE, Feature, FeaturesDict
 from .frameworks import keyed
 

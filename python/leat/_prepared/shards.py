@@ -11,10 +11,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .._combine import choose_from_datasets, concatenate
-from .._dataset import Dataset
-from .._errors import FormatError, NotFoundError, UnsupportedError
-from .._sources import from_tfrecord
+from .._base.errors import FormatError, NotFoundError, UnsupportedError
+from .._data.combine import choose_from_datasets, concatenate
+from .._data.dataset import Dataset
+from .._sources.sources import from_tfrecord
 from .features import WHOLE, Feature, FeaturesDict, read_features
 from .frameworks import keyed, names_in
 from .info import DatasetInfo, SplitInfo, Splits

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._errors import ArgumentError
+from .._base.errors import ArgumentError
 
 _NAME = re.compile(r"([\w-]+)(?:\[([\w%:.-]+)\])?")
 _BOUND = re.compile(r"(?:(-?[\d_.]+)(%|shard)?)?")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._arrays import Ragged, optional
-from .._combine import Combination, _made
-from .._dataset import Dataset
-from .._files import from_files
-from .._sources import from_arrays
+from .._base.arrays import Ragged, optional
+from .._data.combine import Combination, _made
+from .._data.dataset import Dataset
+from .._sources.files import from_files
+from .._sources.sources import from_arrays
 
 
 class Refused(Exception):

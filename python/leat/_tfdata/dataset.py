@@ -14,8 +14,8 @@ from typing import Any
 
 import tensorflow as tf  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .._arrays import NUMPY_NAMES
-from .._errors import Error
+from .._base.arrays import NUMPY_NAMES
+from .._base.errors import Error
 from . import sources, verbs
 from .chain import Chain, Columns, Refused, mapped
 from .iterators import ArrayIterator, EngineIterator, translating
@@ -92,7 +92,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
             return self._made[use]
 
     def _generated(self) -> Any:
-        from .._tf import Batches
+        from .._frameworks.tf import Batches
 
         built = self._engine()
         if built is None:
@@ -106,7 +106,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
             made = made.apply(tf.data.experimental.assert_cardinality(chain.cardinality))
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-        options.autotune.enabled = False  # see _tf.py
+        options.autotune.enabled = False  # see _frameworks/tf.py
         return made.prefetch(1).with_options(options.merge(self._options_attr))  # one: the engine itself works ahead
 
     @property

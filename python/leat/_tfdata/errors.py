@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .._errors import Error
+from .._base.errors import Error
 
 CLASSES: dict[str, Any] = {
     "ARGUMENT": tf.errors.InvalidArgumentError, "SYNTAX": tf.errors.InvalidArgumentError,

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .._errors import Error
+from .._base.errors import Error
 from .errors import translated
 from .modes import eager, pure
 from .reading import Reader

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from .._notices import tell as _tell
+from .._base.notices import tell as _tell
 
 _context: Any = import_module("tensorflow.python.eager.context")
 _debug: Any = import_module("tensorflow.python.data.ops.debug_mode")

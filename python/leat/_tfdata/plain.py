@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from .._errors import UnsupportedError
+from .._base.errors import UnsupportedError
 from . import sources, verbs
 from .chain import Chain, Refused, leaves, mapped
 from .reading import Reader

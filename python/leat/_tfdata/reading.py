@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy  # type: ignore[import-not-found, unused-ignore]
 
-from .._arrays import to_array
-from .._dataset import Dataset
-from .._errors import ShapeError
-from .._run import Batch, Cursor, Feed, Iterator
+from .._base.arrays import to_array
+from .._base.errors import ShapeError
+from .._data.dataset import Dataset
+from .._data.run import Batch, Cursor, Feed, Iterator
 from .chain import Chain
 
 
@@ -127,7 +127,7 @@ class Reader:
                            begin.epoch // turns * turns + turns if turns > 0 else -1)
 
     def _first(self, feed: Feed, begin: Cursor, n: int, layout: Any, length: int, stop: int) -> Generator[Batch, None, None]:
-        size, at = feed.batch_size, begin
+        at = begin
         for _ in range(n):
             if at.epoch == stop:
                 return
@@ -136,7 +136,7 @@ class Reader:
                 feed.at = None
                 raw = feed.pipeline.next()
                 step = at.step + 1
-                at = Cursor(at.epoch, step * size, step) if step < length else Cursor(at.epoch + 1)
+                at = Cursor(at.epoch, step) if step < length else Cursor(at.epoch + 1)
                 feed.at = at
             if raw is None:
                 return

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from .._arrays import LEAT_NAMES
-from .._bind import bind
-from .._combine import concatenate
-from .._sources import from_text, from_tfrecord
+from .._base.arrays import LEAT_NAMES
+from .._data.bind import bind
+from .._data.combine import concatenate
+from .._sources.sources import from_text, from_tfrecord
 from .chain import Built, Chain, Columns, Refused, mapped
 from .verbs import REMOTE, UNKNOWN, flag, tensorflow_or_less, whole
 

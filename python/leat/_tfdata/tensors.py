@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-from .._arrays import to_array
+from .._base.arrays import to_array
 from .reading import stacked, texts
 
 _from_dlpack: Callable[[Any], Any] = tf.experimental.dlpack.from_dlpack

@@ -13,8 +13,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from .._arrays import optional
-from .._notices import tell
+from .._base.arrays import optional
+from .._base.notices import tell
 from .chain import TRANSPARENT, Built, Chain, Columns, Operation, Refused
 
 INFINITE, UNKNOWN = -1, -2
@@ -304,7 +304,7 @@ def with_options(chain: Chain, options: Any, name: Any = None) -> Chain:
 
 def zip_chains(structure: Any, chains: list[Chain]) -> Chain:
     """Chains side by side; structure has their numbers."""
-    from .._combine import zip as zipped
+    from .._data.combine import zip as zipped
     from .chain import mapped
 
     for chain in chains:
@@ -359,7 +359,7 @@ def _alike(chains: list[Chain], verb: str) -> None:
 
 
 def concatenate(chain: Chain, dataset: Chain, name: Any = None) -> Chain:
-    from .._combine import concatenate as joined
+    from .._data.combine import concatenate as joined
 
     known = chain.cardinality, dataset.cardinality
     total = INFINITE if INFINITE in known else UNKNOWN if UNKNOWN in known else sum(known)
@@ -393,7 +393,7 @@ def _stacked(chain: Chain, dataset: Chain, one: Columns, other: Columns) -> Chai
 
 def sample_from_datasets(chains: list[Chain], weights: Any, seed: int, stop_on_empty_dataset: bool,
                          rerandomize_each_iteration: Any) -> Chain:
-    from .._combine import sample_from_datasets as drawn
+    from .._data.combine import sample_from_datasets as drawn
 
     _alike(chains, "sample_from_datasets")
     stop = flag(stop_on_empty_dataset, "stop_on_empty_dataset")

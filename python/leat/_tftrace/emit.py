@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._bind import bind, split_text, split_words
-from .._ops import OPS
+from .._data.bind import bind, split_text, split_words
+from .._data.ops import OPS
 from .._tfdata.chain import Built, Chain, Columns, Refused, leaves
 from .expressions import copied
 from .expressions import spelled as eval_words
@@ -98,7 +98,7 @@ class Emission:
         return self._second(value)
 
     def _repeated(self, value: Constant, ref: Ref) -> Flow:
-        from .._arrays import optional
+        from .._base.arrays import optional
 
         numpy: Any = optional("numpy")
         if not isinstance(self.chain.source, Columns) or self.chain.batched:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._arrays import optional
+from .._base.arrays import optional
 from .._tfdata.chain import Refused
 from .graph import Ref
 from .values import Constant, Draw, Flow, Noise, Step, Value, leat_dtype

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._arrays import optional
+from .._base.arrays import optional
 from .._tfdata.chain import Refused
 from .graph import Ref, Trace
 

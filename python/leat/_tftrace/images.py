@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .._arrays import optional
+from .._base.arrays import optional
 from .._tfdata.chain import Refused
 from .graph import Ref
 from .lower import Lowering, cast, marked, node

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from .._arrays import optional
+from .._base.arrays import optional
 from .._tfdata.chain import Built, Chain, Columns, Refused, leaves
 from .emit import Emission, touched
 from .fold import TOTAL_BYTES, Fold, computed, fields_of, small

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .._arrays import optional
+from .._base.arrays import optional
 from .._tfdata.chain import Columns, Refused
 from .expressions import HERE
 from .graph import Ref

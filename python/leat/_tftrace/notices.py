@@ -6,7 +6,7 @@ import inspect
 import os
 from typing import Any
 
-from .._notices import tell
+from .._base.notices import tell
 
 
 def described(function: Any) -> str:

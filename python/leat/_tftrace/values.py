@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._arrays import LEAT_NAMES
+from .._base.arrays import LEAT_NAMES
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where datasets come from: folders, records, arrays, tables, archives, datasets of other libraries."""
