@@ -7,10 +7,11 @@ PYTHON  ?= /usr/bin/python3
 export NINJA ?= /usr/bin/ninja
 PREFIX  ?= /usr/local
 SECONDS ?= 60
+MINUTES ?= 5
 TESTS   ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long test-frameworks style format generate fuzz bench wheel install clean help
+.PHONY: build demo test test-long test-frameworks style format generate fuzz torture coverage bench wheel install clean help
 
 build: build/release/build.ninja ## the library and the command, optimised, in build/release (the default)
 	@echo "make: building leat in build/release"
@@ -61,6 +62,15 @@ generate: build/release/build.ninja ## writes every generated file anew: lists o
 fuzz: ## looks for new bad inputs with libFuzzer, SECONDS=60 for each target
 	@echo "make: fuzzing, $(SECONDS) s for each target"
 	@scripts/fuzz $(SECONDS)
+
+torture: ## everything that must not break leat, MINUTES=5 in all: failing disks, signals, kills, no memory, soak, fuzzing; prints a table
+	@scripts/install-deps
+	@echo "make: torture for $(MINUTES) minutes, without the time to build"
+	@$(PYTHON) scripts/torture $(MINUTES)
+
+coverage: ## which lines of src the tests run, by room; builds build/coverage and runs the unit, kernel, stress and command tests there
+	@scripts/install-deps
+	@$(PYTHON) scripts/coverage
 
 bench: build ## measures the kernels and a whole pipeline on this machine
 	@scripts/bench

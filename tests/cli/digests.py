@@ -27,6 +27,7 @@ PIPELINES = {
     "made_up": "synth 40 33 47 | batch 7",
     "jpeg": "folder {jpeg} | decode | resize_with_crop_or_pad 112 144 | batch 3",
     "jpeg_fast": "folder {jpeg} | decode | resize_with_crop_or_pad 112 144 | batch 3 | options accuracy=fast",
+    "jpeg_scaled": "folder {jpeg} | shuffle seed=3 | decode scale=auto | random_resized_crop 20 | batch 3",
     "imagenet": "folder {jpeg} | shuffle seed=7 | decode | random_resized_crop 48 | random_flip_left_right"
                 " | normalize imagenet layout=nchw | batch 4",
     "tf_resize": "folder {jpeg} | shuffle | decode | resize 61 43 | random_crop 40 | cast f32 scale=1/255 | batch 3",

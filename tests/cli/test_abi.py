@@ -17,7 +17,7 @@ def test_interface_is_as_described():
 
 
 @pytest.mark.parametrize(("header", "before", "after", "said"), [
-    ("leat.h", "uint64_t reserved[8];", "uint64_t reserved[9];", "leat_config"),
+    ("leat.h", "uint64_t reserved[4];", "uint64_t reserved[5];", "leat_error"),
     ("leat.h", "int n_slots;", "int n_slots_max;", "n_slots"),
     ("leat.h", "LEAT_API int leat_version_number(void);", "", "leat_version_number"),
     ("leat_tools.h", "int64_t look_at,", "int look_at,", "leat_info_read"),

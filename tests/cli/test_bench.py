@@ -20,10 +20,16 @@ def measure(leat, text: str, *words) -> dict:
     result = json.loads(done.stdout)
     for key, kind in {**KEYS, **(ROOF_KEYS if "--roofline" in words else {})}.items():
         assert isinstance(result[key], (int, float) if kind is float else kind), key
-    assert set(result["stages"]) == {"read", "parse", "decode", "transform", "store"}
+    assert set(result["stages"]) == {"read", "parse", "decode", "transform", "store", "call"}
     assert all(seconds >= 0 for seconds in result["stages"].values())
     assert result["samples"] > 0 and result["samples_per_s"] > 0 and result["wall_s"] >= 0.2
     assert 0 < result["first_batch_s"] < 60 and result["peak_rss_bytes"] > 1e6
+    counters = result["counters"]
+    assert set(counters["stages"]) == set(result["stages"]) and len(counters["workers"]) == result["threads"]
+    # The workers run on between the question for all counters and the question for each worker's.
+    assert sum(each["samples"] for each in counters["workers"]) >= counters["samples_made"] >= counters["samples"]
+    assert sum(n for _, n in counters["latency"]["below_s"]) == counters["batches"] >= result["batches"]
+    assert counters["tuning"].startswith(f"threads={result['threads']} slots=")
     if "--roofline" in words:
         assert result["ratio"] > 0 and result["roofline_samples_per_s"] > 0
     else:
@@ -38,6 +44,12 @@ def test_json(leat):
     assert result["samples"] <= result["batches"] * 4 and result["bytes_read"] == 0
 
 
+def test_a_paced_consumer(leat):
+    result = measure(leat, "synth 50 8 8 | batch 4", "--threads", 1, "--step-ms", 20)
+    assert result["wall_s"] / result["batches"] >= 0.02 and result["wait_s"] < 0.5 * result["wall_s"]
+    assert result["counters"]["slots_full_s"] > 0.1  # the workers were ahead, and slept
+
+
 def test_the_ceiling_of_images(leat, pictures):
     text = f"folder {pictures} | decode | resize 16 16 | batch 4"
     result = measure(leat, text, "--roofline")
@@ -47,6 +59,8 @@ def test_the_ceiling_of_images(leat, pictures):
         path.unlink()
     result = measure(leat, text, "--roofline", "--threads", 1)
     assert result["roofline_what"] == "libjpeg-turbo decoding 9 files in full, from memory"
+    result = measure(leat, text + " | options accuracy=fast", "--roofline", "--threads", 1)
+    assert result["roofline_what"] == "libjpeg-turbo decoding 9 files in full, from memory, with the fast IDCT"
 
 
 def test_the_ceiling_of_records(leat, records):
@@ -68,7 +82,7 @@ def test_the_report(leat, pictures, records):
     out = leat("bench", f"folder {pictures} | decode | resize 16 16 | batch 4", "--seconds", 0.2, "--roofline").stdout
     assert re.match(r"[\d,.]+ images/s   [\d.]+ [KMG]?B/s read   [\d.]+ [KMG]?B/s into batches\n"
                     r"\d+\.\d\d of the ceiling: libjpeg-turbo .* \([\d,.]+ images/s\)\n", out)
-    for word in ("read", "decode", "transform", "store", "consumer", "first batch", "memory"):
+    for word in ("read", "decode", "transform", "store", "consumer", "first batch", "memory", "tuning"):
         assert re.search(rf"^  {word} ", out, re.M), word
     assert "is the bottleneck" in out and re.search(r"^Try ", out, re.M)
     assert all(len(line) <= 110 for line in out.splitlines())

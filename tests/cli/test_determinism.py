@@ -68,7 +68,7 @@ SETTINGS = {
     "many threads": (["--threads", "9"], {}),
     "no threads": (["--synchronous"], {}),
     "two slots": (["--slots", "2"], {}),
-    "many slots": (["--slots", "12", "--no-tune"], {}),
+    "many slots": (["--slots", "12", "--tune", "off"], {}),
     "plain C": ([], {"LEAT_CPU_MASK": "0"}),
     "stalled": (["--threads", "5"], {"LEAT_STALL": "3000"}),
 }

@@ -117,3 +117,19 @@ def test_every_file_of_a_room_is_in_its_readme():
             inside = path.relative_to(readme.parent).as_posix()
             vector = path.parent.name == "x86" and "`x86/`" in words
             assert vector or f"`{inside}`" in words, f"{name(readme)} lacks {inside}"
+
+
+def test_every_promise_has_its_test():
+    """What README says under "What you can rely on" stands in docs/reliability.md, sentence by sentence, beside tests that exist."""
+    promised = re.search(r"## What you can rely on\n(.*?)\n## ", (ROOT / "README.md").read_text(), re.S)[1]
+    promised = " ".join(promised.replace("**", "").replace("\n- ", "\n").split())
+    table = re.search(r"<!-- promises: begin -->(.*?)<!-- promises: end -->", (ROOT / "docs/reliability.md").read_text(), re.S)[1]
+    rows = re.findall(r"^\| (.+) \| (`tests/.+) \|$", table, re.M)
+    for sentence, tests in rows:
+        assert sentence in promised, f"docs/reliability.md has a row that README does not say: {sentence}"
+        promised = promised.replace(sentence, "", 1)
+        for file, names in re.findall(r"`(tests/[\w./]+)`(?: \(([^)]+)\))?", tests):
+            source = (ROOT / file).read_text()
+            for wanted in re.findall(r"`(\w+)`", names):
+                assert re.search(rf"\b{wanted}\(", source), f"{file} has no {wanted}"
+    assert not promised.strip(), f"docs/reliability.md has no row for: {promised.strip()}"

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the real libraries made of small pictures (tests/golden/*.npz, written by tests/golden/make), made by leat.
 
-Every case also runs with fuse=off, in plain C, and among other operations with several threads: equal bytes.
+Every case also runs with fuse=off in plain C, and among other operations with several threads in plain C, and with fuse=off: equal
+bytes.
 """
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -33,6 +35,8 @@ def load():
 
 
 CASES = list(load())
+# Each case starts the command anew, which takes long with a sanitizer: then it has every third of them.
+RUN = CASES[::3] if re.search("asan|tsan", LEAT) else CASES
 
 
 def source(folder: Path, pictures: list) -> str:
@@ -51,7 +55,7 @@ def run(text: str, *words: str, mask: str | None = None) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("case, given, expected", [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize("case, given, expected", [c[1:] for c in RUN], ids=[c[0] for c in RUN])
 def test_case(case, given, expected, tmp_path):
     text = f"{source(tmp_path, [given])} | {case['text']} | batch 1"
     digest = run(text, "--sink", f"npy:{tmp_path}/out", "--threads", "1")
@@ -66,11 +70,10 @@ def test_case(case, given, expected, tmp_path):
         assert away.max() <= case["max"] and (not case["mean"] or away.mean() <= case["mean"]), (
             f"up to {away.max():.3g}, mean {away.mean():.3g} away from {case['library']}: {case['text']}")
     digest = run(text, "--sink", "digest", "--threads", "1").splitlines()[-1]
-    assert run(text, "--sink", "digest", "--threads", "1", mask="0").splitlines()[-1] == digest
-    assert run(text + " | options fuse=off", "--sink", "digest").splitlines()[-1] == digest
+    assert run(text + " | options fuse=off", "--sink", "digest", mask="0").splitlines()[-1] == digest
 
 
-@pytest.mark.parametrize("case, given", [c[1:3] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize("case, given", [c[1:3] for c in RUN], ids=[c[0] for c in RUN])
 def test_among_others(case, given, tmp_path):
     """In the middle of a pipeline, with flips and point operations around it."""
     before = " | random_flip_left_right" if given.dtype.name != "uint16" else ""
@@ -78,8 +81,7 @@ def test_among_others(case, given, tmp_path):
              if given.dtype.name != "uint16" and "f16" not in case["text"] else "")
     text = f"{source(tmp_path, [numpy.roll(given, k, 0) for k in range(9)])}{before} | {case['text']}{after} | batch 4"
     digest = run(text, "--sink", "digest", "--epochs", "2", "--threads", "1").splitlines()[-1]
-    for words, mask in [(("--threads", "3"), None), (("--threads", "1"), "0")]:
-        assert run(text, "--sink", "digest", "--epochs", "2", *words, mask=mask).splitlines()[-1] == digest
+    assert run(text, "--sink", "digest", "--epochs", "2", "--threads", "3", mask="0").splitlines()[-1] == digest
     unfused = run(text + " | options fuse=off", "--sink", "digest", "--epochs", "2", "--threads", "2")
     assert unfused.splitlines()[-1] == digest, "fusing changes the result"
 

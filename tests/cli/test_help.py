@@ -5,7 +5,7 @@ import re
 import pytest
 
 VERBS = ("run", "bench", "plan", "ops", "info", "show", "check", "index", "synth", "pack", "view", "compare", "split",
-         "cache")
+         "cache", "doctor", "top")
 OPTION = re.compile(r"^  (?:-(.), |    )--([\w-]+)(?: (\S+(?: \S+)*))?(?:  |$)", re.M)
 
 

@@ -2,6 +2,7 @@
 """leat info: what a path is, in words and as JSON."""
 import json
 import shutil
+import zlib
 
 import pytest
 from PIL import Image
@@ -139,22 +140,38 @@ def test_usage(leat):
     assert "Example:" in leat("info", "--help").stdout
 
 
+def without_last_scan(progressive: bytes) -> bytes:
+    return progressive[: progressive.rindex(b"\xff\xc4")] + b"\xff\xd9"
+
+
 def test_decoder(leat, tmp_path):
     folder = tmp_path / "some"
     folder.mkdir()
     for number in range(4):
         Image.fromarray(paint(40, 30, number)).save(folder / f"{number}.jpg")
     for number in range(2):
-        Image.fromarray(paint(40, 30, number)).save(folder / f"slow{number}.jpg", progressive=True)
+        path = folder / f"slow{number}.jpg"
+        Image.fromarray(paint(40, 30, number)).save(path, progressive=True)
+        shutil.copy(path, folder / f"scans{number}.jpg")
+        path.write_bytes(without_last_scan(path.read_bytes()))
     Image.fromarray(paint(40, 30, 1)).convert("CMYK").save(folder / "inks.jpg")
     Image.fromarray(paint(40, 30, 1)).save(folder / "other.png")
+    Image.fromarray(paint(40, 30, 1)).save(folder / "other.gif")
+    header = bytearray((folder / "other.png").read_bytes())
+    header[28] = 1  # interlaced
+    (folder / "interlaced.png").write_bytes(header[:29] + zlib.crc32(header[12:29]).to_bytes(4, "big") + header[33:])
     got = facts(leat, folder)
-    assert got["own_decoder"] == 4
-    assert got["detours"] == [{"name": "progressive", "n": 2}, {"name": "CMYK", "n": 1}]
+    assert got["own_decoder"] == 7
+    assert got["detours"] == [{"name": "libjpeg-turbo: incomplete scans", "n": 2}, {"name": "libjpeg-turbo: CMYK", "n": 1},
+                              {"name": "libpng: interlaced", "n": 1}]
     lines = [line.split() for line in leat("info", folder).stdout.splitlines()]
-    assert ["decoder", "leat's", "own", "4"] in lines
-    assert ["libjpeg-turbo:", "progressive", "2"] in lines and ["libjpeg-turbo:", "CMYK", "1"] in lines
+    assert ["decoder", "leat's", "own", "7"] in lines
+    assert ["libjpeg-turbo:", "incomplete", "scans", "2"] in lines and ["libjpeg-turbo:", "CMYK", "1"] in lines
+    assert ["libpng:", "interlaced", "1"] in lines
     assert "decoder   leat's own\n" in leat("info", folder / "0.jpg").stdout
+    assert "decoder   leat's own\n" in leat("info", folder / "other.png").stdout
+    assert "decoder   libpng: interlaced\n" in leat("info", folder / "interlaced.png").stdout
+    assert "  decoder " not in leat("info", folder / "other.gif").stdout
     assert "decoder   libjpeg-turbo: CMYK\n" in leat("info", folder / "inks.jpg").stdout
     shutil.rmtree(folder)
 
@@ -163,6 +180,7 @@ def test_decoder_of_records(leat, records, tmp_path):
     images = []
     for progressive in (False, True, False):
         Image.fromarray(paint(20, 20, len(images))).save(tmp_path / "one.jpg", progressive=progressive)
-        images.append((tmp_path / "one.jpg").read_bytes())
+        image = (tmp_path / "one.jpg").read_bytes()
+        images.append(without_last_scan(image) if progressive else image)
     got = facts(leat, records("a.tfrecord", [{"image": image} for image in images]))
-    assert got["own_decoder"] == 2 and got["detours"] == [{"name": "progressive", "n": 1}]
+    assert got["own_decoder"] == 2 and got["detours"] == [{"name": "libjpeg-turbo: incomplete scans", "n": 1}]

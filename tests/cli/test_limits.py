@@ -5,6 +5,7 @@ import re
 import resource
 
 import pytest
+from PIL import Image
 
 TEXT = "synth n=100 height=8 width=8 | batch 4"
 
@@ -69,3 +70,24 @@ def test_the_address_space_limits_the_budget(leat, command):
         resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
 
     assert 5 < budget(leat, limit) <= (400 << 20) / 4e6
+
+
+def test_very_large_pictures_are_decoded_one_at_a_time(command, environment, tmp_path):
+    """Four progressive JPEGs, of which each takes 84 MB while it is decoded, on four threads: the peak is that of one."""
+    if re.search("asan|tsan", command):
+        pytest.skip("sanitizers keep memory that was given back")
+    large = tmp_path / "large.jpg"
+    Image.new("L", (6500, 6500), 90).save(large, progressive=True, quality=30)
+    for folder, pictures in (("one", 1), ("four", 4)):
+        (tmp_path / folder).mkdir()
+        for i in range(pictures):
+            os.link(large, tmp_path / folder / f"{i}.jpg")
+
+    def peak(folder: str) -> int:
+        text = f"folder {tmp_path}/{folder} | decode | resize 8 8 | batch 1"
+        child = os.posix_spawn(command, [command, "run", text, "--threads", "4", "-q", "--no-side-files"], environment)
+        _, status, used = os.wait4(child, 0)
+        assert status == 0
+        return used.ru_maxrss * 1024
+
+    assert peak("one") > 84e6 and peak("four") < peak("one") + 42e6

@@ -21,6 +21,8 @@ CALLS = {
     "compare": ["compare", SYNTH, SYNTH],
     "split": ["split", "PICTURES"],
     "cache": ["cache"],
+    "doctor": ["doctor", SYNTH, "--seconds", "0.1"],
+    "top": ["top", "--once"],
     "help": ["--help"],
     "version": ["--version"],
     "help of a verb": ["run", "--help"],

@@ -105,3 +105,42 @@ def test_streams_have_no_samples(leat, records):
     text = f"tfrecord {path} | parse label:int64 | batch 2"
     assert "read from its beginning" in leat("run", text, "--sample", "0:1", code=1).stderr
     assert [row[4] for row in lines(leat, text)] == [f"{path}: record {k}" for k in range(3)]
+
+
+def two(name: str, key: str):
+    """The operation `name` with a range that holds what was drawn and nothing else."""
+    return lambda p: f"{name}{p[key]},{p[key]}"
+
+
+REPEATS = {
+    "random_brightness 0.3": lambda p: f"adjust_brightness {p['delta']}",
+    "random_contrast 0.5 1.5": lambda p: f"adjust_contrast {p['factor']}",
+    "random_saturation 0.5 1.5": lambda p: f"adjust_saturation {p['factor']}",
+    "random_hue 0.2": lambda p: f"adjust_hue {p['delta']}",
+    "random_gamma 0.5 2": lambda p: f"adjust_gamma {p['gamma']}",
+    "random_sharpness 0 1 flavour=keras range=0,1": lambda p: f"adjust_sharpness {p['factor']} flavour=keras range=0,1",
+    "gaussian_blur 5 0.3,2": two("gaussian_blur 5 ", "sigma"),
+    "channel_shift 0.2": two("channel_shift ", "shift"),
+    "random_color_degeneration 0,0.7 range=0,1": lambda p: f"random_color_degeneration {p['factor']},{p['factor']} range=0,1",
+    "random_rotation 0.2": lambda p: "random_rotation {0!r},{0!r}".format(float(p["angle"]) / 360),
+    "random_zoom 0.3 0.2": lambda p: "random_zoom {0!r},{0!r} {1!r},{1!r}".format(
+        float(p["height_zoom"]) - 1, float(p["width_zoom"]) - 1),
+    "random_shear 0.1,0.3 0,0.2": lambda p: "random_shear {0},{0} {1},{1}".format(p["x"].lstrip("-"), p["y"].lstrip("-")),
+    "affine rotate=30 zoom=0.3 shear_x=9 shift_y=0.1": lambda p: "affine " + " ".join(
+        f"{key}={p[key]},{p[key]}" for key in ("rotate", "zoom", "shear_x", "shift_y")),
+    "image_data_generator rotation=30 shear=20 channel_shift=0.2": lambda p: "image_data_generator "
+        "rotation={0},{0} shear={1},{1} channel_shift={2},{2}".format(p["theta"], p["shear"], p["channel_shift"]),
+    "random_resized_crop 9 flavour=tf": lambda p: f"crop_to_bounding_box {p['y']} {p['x']} {p['height']} {p['width']} | resize 9",
+}
+
+
+@pytest.mark.parametrize("text", REPEATS)
+def test_what_was_told_repeats_the_draw(leat, tmp_path, text):
+    """To the last bit: numbers are printed with all digits that they need, and are read as the same doubles."""
+    head = "synth 8 21 17 | cast f32 scale=1/255"
+    leat("run", f"{head} | {text} | batch 1", "--sink", f"npy:{tmp_path}/drawn")
+    for i, row in enumerate(lines(leat, f"{head} | {text} | batch 1")):
+        told = dict(word.split("=") for word in row[5].replace(";", " ").split() if "=" in word)
+        leat("run", f"{head} | {REPEATS[text](told)} | batch 1", "--sample", f"0:{i}", "--sink", f"npy:{tmp_path}/again")
+        drawn, again = (numpy.load(tmp_path / f"{name}/{i:06}_image.npy") for name in ("drawn", "again"))
+        assert drawn.tobytes() == again.tobytes(), (row[5], numpy.abs(drawn - again).max())

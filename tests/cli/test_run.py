@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """leat run: the same bytes however they are made, sinks, state, and what bad input leads to."""
+import json
 import os
 import re
 import signal
@@ -106,6 +107,17 @@ def test_batches_and_the_report(leat):
     assert done.stdout.count("\n") == 2
     assert re.search(r"^8 samples in 2 batches, .*: [\d,.]+ images/s$", done.stderr, re.M)
     assert leat("run", "synth 10 4 4 | batch 4", "-q").stderr == ""
+
+
+def test_counters_as_json(leat):
+    done = json.loads(leat("run", "synth 50 8 8 | batch 4", "--json", "--quiet").stdout)
+    assert done["samples"] == done["counters"]["samples_made"] == 50 and done["batches"] == 13
+    assert done["counters"]["slots_full_s"] >= 0 and done["counters"]["latency"]["max_s"] <= done["wall_s"]
+    said = json.loads(leat("run", "synth 50 8 8 | batch 4", "--json", "--tune", "threads=3 slots=5", "--quiet").stdout)
+    assert said["counters"]["tuning"] == "threads=3 slots=5 read_ahead=0" and said["counters"]["slots_max"] == 5
+    assert (leat("run", "synth 50 8 8 | batch 4", "--sink", "digest", "--threads", "auto", "--slots", "auto").stdout
+            == leat("run", "synth 50 8 8 | batch 4", "--sink", "digest", "--tune", "threads=3 slots=2").stdout)
+    assert "--sink null" in leat("run", "synth 50 8 8 | batch 4", "--json", "--sink", "digest", code=2).stderr
 
 
 def test_null_prints_nothing_on_stdout(leat):
@@ -271,6 +283,9 @@ def test_the_command_line(leat):
     assert "is missing" in leat("run", code=2).stderr
     assert "no option" in leat("run", "synth", "--foo", code=2).stderr
     assert "--on-error must be" in leat("run", "synth", "--on-error", "cry", code=2).stderr
+    assert "is called --tune off" in leat("run", "synth", "--no-tune", code=2).stderr
+    assert "tune must be auto, off" in leat("run", "synth 4 4 4 | batch 2", "--tune", "slots=1", code=1).stderr
+    assert "must be a whole number" in leat("run", "synth", "--epochs", "auto", code=2).stderr
     assert "Example:" in leat("run", "--help").stdout
 
 
