@@ -3,10 +3,12 @@
 """Counts the instructions that a sample takes in the pipelines of bench/ratios.py, with callgrind.
 
     bench/instructions.py [--photos DIR] [--samples 256] [--folder build/bench] LEAT [LEAT ...]
+    bench/instructions.py --counters LEAT
 
 Counts do not depend on what else the machine does, so they show a change of one per cent that times would hide. With two
 programs, such as those of two commits, the last column is the second over the first. What a program does before its first
-batch is measured by itself and taken off.
+batch is measured by itself and taken off. --counters prints which part of the instructions the counters take, and how often the
+clock is read for a sample: callgrind counts ten instructions for that, and a processor takes about 20 ns.
 """
 from __future__ import annotations
 
@@ -20,17 +22,38 @@ from pathlib import Path
 import ratios
 
 
-def count(leat: str, spec: str, cache: Path, batches: int) -> int:
-    """Instructions of a run of so many batches, on one thread."""
+# What counters are made of: a test at each change of stage (inline, in run.h), and these functions with what they call.
+COUNTERS = re.compile(r"([\d,]+) \([ .\d]+%\)  \S*(?:sample/run\.h:\w+|:leat__(?:timing|counters)_\w+ \[|:leat__pipeline_tune \[)")
+CLOCK = re.compile(r"([\d,]+) \([ .\d]+%\)  \S*:clock_gettime\b")
+CLOCK_INSTRUCTIONS = 10
+
+
+def count(leat: str, spec: str, cache: Path, batches: int) -> tuple[int, int, int]:
+    """Instructions of a run of so many batches, on one thread: all, those of counters, and how often the clock was read."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", leat, "run", spec, "--synchronous",
              "--quiet", "--epochs", "-1", "--memory", "1GiB", "--cache-dir", str(cache), "--batches", str(batches)],
             capture_output=True, text=True)
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode != 0 or not found:
-        sys.exit(f"instructions: {leat}: {done.stderr[-400:]}")
-    return int(found[1])
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        if done.returncode != 0 or not found:
+            sys.exit(f"instructions: {leat}: {done.stderr[-400:]}")
+        lines = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", "--auto=no", f"{folder}/out"],
+                               capture_output=True, text=True).stdout
+    counters, clock = (sum(int(each.replace(",", "")) for each in form.findall(lines)) for form in (COUNTERS, CLOCK))
+    return int(found[1]), counters, clock // CLOCK_INSTRUCTIONS
+
+
+def print_counters(leat: str, lines: list, samples: int, folder: Path) -> None:
+    ratios.row("counters", "instructions a sample", "of counters", "part", "the clock is read")
+    print("|---|---|---|---|---|")
+    for what, spec, _, _ in lines:
+        batch = int(spec.split("batch ")[1].split()[0])
+        batches = max(samples // batch, 2)
+        all_of_it, counters, clock = count(leat, spec, folder / "instructions-0", batches)
+        n = batches * batch
+        ratios.row(what, f"{all_of_it / n:,.0f}", f"{counters / n:,.0f}", f"{100 * counters / all_of_it:.2f} %",
+                   f"{clock / n:.2f} times a sample")
 
 
 def main() -> int:
@@ -38,11 +61,15 @@ def main() -> int:
     parser.add_argument("--photos", type=Path, help="a folder of pictures, one sub-folder a class")
     parser.add_argument("--samples", type=int, default=256)
     parser.add_argument("--folder", type=Path, default=ratios.ROOT / "build/bench", help="where data is kept")
+    parser.add_argument("--counters", action="store_true", help="what counters take, of one program")
     parser.add_argument("leats", metavar="LEAT", nargs="+")
     options = parser.parse_args()
     options.leat = options.leats[0]
     options.folder.mkdir(parents=True, exist_ok=True)
     lines, _ = ratios.workloads(options, options.folder)
+    if options.counters:
+        print_counters(options.leat, lines, options.samples, options.folder)
+        return 0
     ratios.row("instructions a sample", *options.leats, "last / first")
     print("|---" * (len(options.leats) + 2) + "|")
     for what, spec, _, _ in lines:
@@ -53,7 +80,7 @@ def main() -> int:
             cache = options.folder / f"instructions-{number}"
             # An epoch leaves indexes and positions behind, so that all counted runs find the same ones.
             subprocess.run([leat, "run", spec, "--quiet", "--cache-dir", str(cache)], check=True)
-            counts = [count(leat, spec, cache, n) for n in (batches, 2 * batches)]
+            counts = [count(leat, spec, cache, n)[0] for n in (batches, 2 * batches)]
             each.append((counts[1] - counts[0]) / (batches * batch))
         ratios.row(what, *(f"{n:,.0f}" for n in each), f"{each[-1] / each[0]:.3f}")
     return 0

@@ -77,6 +77,33 @@ def choose(source: Path, folder: Path, wanted) -> None:
         shutil.copyfile(path, place)
 
 
+def as_png(options: argparse.Namespace, photos: Path, folder: Path) -> None:
+    """300 of the pictures as PNG; painted ones if there is no Pillow."""
+    try:
+        from PIL import Image
+    except ImportError:
+        leat(options, "synth", str(folder), "--images", "300", "--classes", "10", "--seed", "1", "--format", "png")
+        return
+    files = sorted(path for path in photos.rglob("*") if path.suffix.lower() in EXTENSIONS)
+    for path in files[::max(1, len(files) // 300)]:
+        place = (folder / path.relative_to(photos)).with_suffix(".png")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.open(path).convert("RGB").save(place)
+
+
+def make_progressive(source: Path, folder: Path) -> None:
+    """The JPEGs of a folder as progressive files of nearly the same pixels; none without Pillow."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        from PIL import Image
+    except ImportError:
+        return
+    choose(source, folder, lambda path: path.suffix.lower() in (".jpg", ".jpeg"))
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        with Image.open(path) as image:
+            image.save(path, quality="keep", progressive=True)
+
+
 def bench(options: argparse.Namespace, spec: str, threads: int) -> dict:
     print(f"ratios: {spec}, {threads} threads", file=sys.stderr, flush=True)
     return json.loads(leat(options, "bench", spec, "--roofline", "--json", "--quiet", "--threads", str(threads),
@@ -116,12 +143,15 @@ def workloads(options: argparse.Namespace, folder: Path) -> tuple[list, Path]:
     some = once(folder / "some", lambda: spread(photos, folder / "some", 1000))
     many = once(folder / "many", lambda: spread(photos, folder / "many", 10000))
     halved = once(folder / "halved", lambda: choose(photos, folder / "halved", is_420))
+    pngs = once(folder / "png", lambda: as_png(options, photos, folder / "png"))
+    scans = once(folder / "progressive", lambda: make_progressive(photos, folder / "progressive"))
     raw256 = once(folder / "raw256", lambda: leat(options, "pack", str(some), str(folder / "raw256"), "--raw", "--size", "256x256"))
     raw32 = once(folder / "raw32", lambda: leat(options, "pack", str(many), str(folder / "raw32"), "--raw", "--size", "32x32"))
 
     crop = (f"folder '{photos}' | shuffle | decode | random_resized_crop 224 | random_flip_left_right | "
             "normalize imagenet layout=nchw | batch 64")
     with_420 = any(path.is_file() for path in halved.rglob("*"))
+    with_scans = any(path.is_file() for path in scans.rglob("*"))
     for pictures in [photos] + [halved] * with_420:
         leat(options, "index", "--positions", "--quiet", "--cache-dir", str(folder / "cache"), str(pictures))
     augment = RAW.format(256) + " | random_brightness 0.2 | random_flip_left_right | batch 32"
@@ -131,8 +161,16 @@ def workloads(options: argparse.Namespace, folder: Path) -> tuple[list, Path]:
         ("folder, random_resized_crop 224, flip, normalise to f32 planes, batch 64; without positions",
          crop + " | options positions=off", "at least 2.00", "bare libjpeg-turbo"),
         ("the same, later epochs with positions", crop, "at least 2.50", "bare libjpeg-turbo"),
-        *[("the same, those files alone that are 4:2:0", crop.replace(f"'{photos}'", f"'{halved}'"), "at least 1.90",
+        ("the same with accuracy=fast, TensorFlow's pixels; without positions",
+         crop + " | options accuracy=fast positions=off", "at least 2.00", "bare libjpeg-turbo, fast IDCT"),
+        ("the same, later epochs with positions", crop + " | options accuracy=fast", "at least 2.40",
+         "bare libjpeg-turbo, fast IDCT"),
+        *[("the exact pipeline, later epochs, those files alone that are 4:2:0", crop.replace(f"'{photos}'", f"'{halved}'"), "at least 1.90",
            "bare libjpeg-turbo")] * with_420,
+        ("folder of PNGs, decode, resize 224x224, batch 64", f"folder '{pngs}' | decode | resize 224 224 | batch 64",
+         "at least 2.00", "bare libpng"),
+        *[("folder of progressive JPEGs, decode, resize 224x224, batch 64",
+           f"folder '{scans}' | decode | resize 224 224 | batch 64", "at least 1.40", "bare libjpeg-turbo")] * with_scans,
         ("raw 256x256x3 records, f32/255, brightness, flip, batch 32", f"tfrecord '{raw256}/*.tfrecord' | {augment}",
          "at least 1.10", "memcpy"),
         ("raw 32x32x3 records to f32, batch 128", f"tfrecord '{raw32}/*.tfrecord' | {RAW.format(32)} | batch 128",

@@ -25,10 +25,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5, help="for each line")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
     options = parser.parse_args()
-    subprocess.run(["/usr/bin/ninja", "-C", str(options.build), "--quiet", "tests/test_ahead"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["/usr/bin/ninja", "-C", str(options.build), "--quiet", "tests/test_read_ahead"], check=True, stdout=subprocess.DEVNULL)
     row("a file opens in", "read_ahead", "pictures/s", "cores busy", "with workers", "of the workers' time is reading", "reader threads")
     print("|---|---|---|---|---|---|---|")
-    command = [str(options.build / "tests/test_ahead"), "--bench", str(options.seconds)]
+    command = [str(options.build / "tests/test_read_ahead"), "--bench", str(options.seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         for line in running.stdout:
             result = json.loads(line)

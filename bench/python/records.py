@@ -70,7 +70,7 @@ def compare(title: str, path: Path, n: int, decode: Callable[[Any, Any], Any], r
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sides", type=int, nargs="+", default=[32, 256])
+    parser.add_argument("--sides", type=int, nargs="*", default=[32, 256], help="of raw pictures; none: JPEGs alone")
     parser.add_argument("--samples", type=int, default=20000, help="of 32x32; larger pictures are fewer")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

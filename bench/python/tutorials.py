@@ -27,6 +27,9 @@ def main() -> int:
     parser.add_argument("--bound", type=float, default=1.3)
     parser.add_argument("programs", nargs="*")
     options = parser.parse_args()
+    for program in options.programs:
+        if not (TUTORIALS / f"{program}.py").exists():
+            parser.error(f"no program {program} in tests/tutorials: give folder/name, as questions/lookup_table")
     found: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
