@@ -19,6 +19,7 @@ from typing import Any
 from .._base.arrays import FORMATS, LEAT_NAMES, NUMPY_NAMES, optional
 from .._base.errors import ArgumentError, DTypeError, ReadError, ShapeError, StoppedError
 from .._data.bind import _dtype_text, near, quote
+from .._frameworks.hook import HOOKS
 from .worker import as_memory, copy_into
 
 Described = list[tuple[str, str, tuple[int, ...], memoryview]]
@@ -58,8 +59,11 @@ def seed_globals(info: Info) -> None:
         first, second, third = numpy.random.SeedSequence((*info, 1)).generate_state(3).tolist()
         numpy.random.seed(first)
         random.seed(second)
-        if "torch" in sys.modules:
-            sys.modules["torch"].manual_seed(third)
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            torch.manual_seed(third)
+        else:  # this call may be the one that imports torch
+            HOOKS["torch"] = lambda imported: imported.manual_seed(third)
 
 
 def find_generators(function: Callable[..., Any]) -> list[Any]:
