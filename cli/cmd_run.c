@@ -16,7 +16,7 @@ typedef struct running {
     cli_pipeline_options pipeline;
     int64_t batches;
     const char *sink_word, *state, *one; /* one: the sample of --sample */
-    bool params, json;
+    bool params, json, resize_batch;
     cli_sink *sink;
     double began;
     uint64_t samples, n_batches; /* of this run */
@@ -93,7 +93,7 @@ static void size_progress(running *r, const leat_batch *first) {
 
 /* A number for each batch that a run which goes on from a state does not use again. */
 static uint64_t number_of(const running *r, const leat_batch *batch) {
-    const int64_t length = leat_pipeline_length(r->on.pipeline);
+    const int64_t length = leat_pipeline_length(r->on.pipeline, 0);
     if (batch->epoch == 0) return batch->step;
     return length > 0 ? batch->epoch * (uint64_t)length + batch->step : r->n_batches;
 }
@@ -202,7 +202,8 @@ static int run_all(running *r) {
     if (r->one && r->state) return cli_fail("run", CLI_USAGE, "--sample or --state, not both");
     r->on.config.params = r->params;
     if (r->one) r->on.config.synchronous = 1; /* nothing else is to run */
-    if (rc == CLI_OK) rc = cli_sink_new(&r->sink, "run", r->sink_word);
+    r->on.config.params = r->params;
+    r->on.config.resize_batch = r->resize_batch;
     if (rc == CLI_OK) rc = cli_opened_open(&r->on, &r->pipeline);
     if (rc != CLI_OK) return rc == CLI_INTERRUPTED ? interrupted(r, false) : rc;
 
@@ -238,7 +239,7 @@ static int run_all(running *r) {
 
 static int run(int argc, char **argv) {
     running r = {.sink_word = "null", .left = -1};
-    cli_opt opts[CLI_PIPELINE_OPTIONS + 8] = {
+    cli_opt opts[CLI_PIPELINE_OPTIONS + 9] = {
         {"batches", 'n', CLI_INT, &r.batches, 0, INT64_MAX, "N", "stop after N batches", NULL},
         {"sink", 0, CLI_TEXT, &r.sink_word, 0, 0, "SINK",
          "null     throws batches away\ndigest   prints one digest over every byte of every batch, in "
@@ -248,6 +249,10 @@ static int run(int argc, char **argv) {
          "null"},
         {"state", 0, CLI_TEXT, &r.state, 0, 0, "FILE",
          "go on from FILE if it exists; the position is written to it at the end and on Ctrl-C", NULL},
+        {"resize-batch", 0, CLI_FLAG, &r.resize_batch, 0, 0, NULL,
+         "go on from the state at the same sample, also if the batch of all ranks together has another size "
+         "now",
+         NULL},
         {"sample", 0, CLI_TEXT, &r.one, 0, 0, "E:P",
          "only the sample at position P of epoch E, as a batch of one, with the bytes that it has in its "
          "batch",
@@ -259,7 +264,7 @@ static int run(int argc, char **argv) {
         {"json", 0, CLI_FLAG, &r.json, 0, 0, NULL, "print the counters as one JSON object at the end", NULL},
         CLI_TRACE_OPTION(&r.on),
     };
-    cli_pipeline_table(&r.pipeline, opts, 7);
+    cli_pipeline_table(&r.pipeline, opts, 8);
     int rc = cli_options(&cli_run, opts, &argc, &argv);
     if (rc != CLI_OK) return rc < 0 ? CLI_OK : rc;
     rc = cli_opened_text(&r.on, "run", argc, argv);

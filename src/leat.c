@@ -211,10 +211,10 @@ int64_t leat_pipeline_samples(const leat_pipeline *pipeline) {
     return n > INT64_MAX ? -1 : (int64_t)n;
 }
 
-int64_t leat_pipeline_length(const leat_pipeline *pipeline) {
+int64_t leat_pipeline_length(const leat_pipeline *pipeline, uint64_t epoch) {
     if (!pipeline) return -1;
     const bool locked = leat__pipeline_lock(pipeline);
-    const uint64_t n = leat__sched_batches(pipeline);
+    const uint64_t n = leat__state_batches(pipeline, epoch);
     leat__pipeline_unlock(pipeline, locked);
     return n > INT64_MAX ? -1 : (int64_t)n;
 }
@@ -259,15 +259,17 @@ int leat_pipeline_restore(leat_pipeline *pipeline, const char *text, leat_error 
     leat__error_clear(err);
     if (!pipeline || !text)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "leat_pipeline_restore: an argument is NULL");
-    leat__cursor cursor;
-    leat__mark *mark = pipeline->stream ? leat__mark_new() : NULL;
-    if (pipeline->stream && !mark) return leat__fail_memory(err, sizeof cursor, "a state");
+    leat__state state = {.mark = pipeline->stream ? leat__mark_new() : NULL};
+    if (pipeline->stream && !state.mark) return leat__fail_memory(err, sizeof state, "a state");
     const bool locked = leat__pipeline_lock(pipeline);
     int rc = locked ? 0 : leat__pipeline_fail_forked(err);
-    if (rc == 0) rc = leat__state_read(pipeline, text, &cursor, mark, err);
-    if (rc == 0) leat__sched_move(pipeline, cursor, mark);
+    if (rc == 0) rc = leat__state_read(pipeline, text, &state, err);
+    if (rc == 0) leat__sched_move(pipeline, state.at, state.mark);
+    /* A later epoch does not forget what an earlier one was like. */
+    if (rc == 0 && (state.at.epoch <= pipeline->sized.epoch || state.sized.position))
+        pipeline->sized = state.sized;
     leat__pipeline_unlock(pipeline, locked);
-    leat__free(mark);
+    leat__free(state.mark);
     return rc;
 }
 

@@ -191,7 +191,10 @@ typedef struct leat_config { /* zeroed = sensible defaults                      
      * and, beside the data, of the owner of the data, to which neither group nor others may write. */
     int trust_cache;
     uint64_t trace_events; /* so many are kept for leat_trace_events (leat_tools.h); 0 = no trace       */
-    uint64_t reserved[6];  /* must be 0                                                                 */
+    /* 1 = leat_pipeline_restore takes states of batches of another size too, on all ranks together: it goes on at the same
+     * sample, and every sample of the epoch comes once. */
+    int resize_batch;
+    uint64_t reserved[5]; /* must be 0                                                                  */
 } leat_config;
 
 typedef struct leat_tensor { /* one field of a batch, or of memory given by the caller            */
@@ -451,8 +454,9 @@ LEAT_API const char *leat_batch_params(const leat_batch *batch, int i);
 /* Where a sample comes from, by its number: "cats/1.jpg", "a.tfrecord: record 3 at byte 4711"; snprintf's return
  * value. Any thread. */
 LEAT_API size_t leat_pipeline_name(const leat_pipeline *pipeline, uint64_t sample, char *text, size_t cap);
-/* Number of batches in one epoch, or -1 if unknown (streams, before they were read once) or endless. */
-LEAT_API int64_t leat_pipeline_length(const leat_pipeline *pipeline);
+/* Number of batches of an epoch, or -1 if unknown (streams, before they were read once) or endless. All epochs have the same,
+ * except one in which leat_config.resize_batch has changed the size. */
+LEAT_API int64_t leat_pipeline_length(const leat_pipeline *pipeline, uint64_t epoch);
 /* Number of samples in one epoch, on all ranks together; -1 as above. */
 LEAT_API int64_t leat_pipeline_samples(const leat_pipeline *pipeline);
 /* Epochs in one run through the text: 1, more if `repeat` stands after `batch`, -1 if that is without end. Any thread. */

@@ -84,11 +84,11 @@ static int open_feed(Pipeline *self) {
 }
 
 static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {
-        "text",      "arrays",        "source",      "callbacks", "parts",       "threads",
-        "slots",     "synchronous",   "on_error",    "max_bad",   "seed",        "memory",
-        "cache_dir", "no_side_files", "trust_cache", "rank",      "world_size",  "local_world_size",
-        "params",    "trace",         "top",         "progress",  "slot_memory", NULL};
+    static char *names[] = {"text",    "arrays",     "source",           "callbacks",     "parts",
+                            "threads", "slots",      "synchronous",      "on_error",      "max_bad",
+                            "seed",    "memory",     "cache_dir",        "no_side_files", "trust_cache",
+                            "rank",    "world_size", "local_world_size", "params",        "trace",
+                            "top",     "progress",   "slot_memory",      "resize_batch",  NULL};
     spec_given given = {NULL, Py_None, Py_None, Py_None, Py_None};
     PyObject *cache_dir = NULL, *progress = Py_None, *slot_memory = Py_None;
     leat_config config = {.n_epochs = -1};
@@ -97,12 +97,13 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     unsigned long long seed = 0;
     int trace = 0;
     Py_ssize_t memory = 0;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "U|$OOOOiipiLKnO&ppiiipppOO:Pipeline", names, &given.text, &given.arrays,
-            &given.source, &given.callbacks, &given.parts, &config.n_threads, &config.n_slots,
-            &config.synchronous, &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
-            &cache_dir, &config.no_side_files, &config.trust_cache, &config.rank, &config.world_size,
-            &config.local_world_size, &config.params, &trace, &top, &progress, &slot_memory))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOOiipiLKnO&ppiiipppOOp:Pipeline", names, &given.text,
+                                     &given.arrays, &given.source, &given.callbacks, &given.parts,
+                                     &config.n_threads, &config.n_slots, &config.synchronous,
+                                     &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
+                                     &cache_dir, &config.no_side_files, &config.trust_cache, &config.rank,
+                                     &config.world_size, &config.local_world_size, &config.params, &trace,
+                                     &top, &progress, &slot_memory, &config.resize_batch))
         return NULL;
     Pipeline *self = (Pipeline *)PyType_GenericAlloc(type, 0);
     if (!self) {
@@ -533,9 +534,17 @@ static PyObject *pipeline_size(PyObject *object, PyObject *ignored) {
     (void)ignored;
     const Pipeline *self = (Pipeline *)object;
     if (!is_open(self)) return NULL;
-    return Py_BuildValue("LLi", (long long)leat_pipeline_length(self->pipeline),
+    return Py_BuildValue("LLi", (long long)leat_pipeline_length(self->pipeline, UINT64_MAX),
                          (long long)leat_pipeline_samples(self->pipeline),
                          leat_pipeline_repeats(self->pipeline));
+}
+
+/* How many batches that epoch has, -1 if not known. */
+static PyObject *pipeline_batches(PyObject *object, PyObject *given) {
+    const Pipeline *self = (Pipeline *)object;
+    const unsigned long long epoch = PyLong_AsUnsignedLongLong(given);
+    if (PyErr_Occurred() || !is_open(self)) return NULL;
+    return PyLong_FromLongLong((long long)leat_pipeline_length(self->pipeline, epoch));
 }
 
 static PyObject *pipeline_messages(PyObject *object, PyObject *ignored) {
@@ -632,10 +641,12 @@ static PyObject *pipeline_is_closed(PyObject *self, void *closure) {
 static PyMethodDef pipeline_methods[] = {
     {"next", pipeline_next, METH_NOARGS, "The next batch in order, or None when all epochs are over."},
     {"next_arrays", (PyCFunction)(void (*)(void))pipeline_next_arrays, METH_FASTCALL,
-     "next_arrays(make, epoch, step): next(), as a tuple of make(tensor) before that step of that epoch."},
+     "next_arrays(make, epoch, step): next(), as a tuple of make(tensor) before that "
+     "step of that epoch."},
     {"sample", pipeline_sample, METH_VARARGS, "sample(epoch, position): one sample as a batch of one."},
     {"state", (PyCFunction)(void (*)(void))pipeline_state, METH_FASTCALL,
-     "state(): the position after the last batch, as text; state(epoch, step): after so many of that epoch."},
+     "state(): the position after the last batch, as text; state(epoch, step): after "
+     "so many of that epoch."},
     {"restore", pipeline_restore, METH_O, "Goes on where that text was taken."},
     {"stats", pipeline_stats, METH_NOARGS, "What has happened so far, as a dict."},
     {"bad", pipeline_bad, METH_NOARGS, "[(sample, epoch, stage, code, message)] of bad samples."},
@@ -645,6 +656,7 @@ static PyMethodDef pipeline_methods[] = {
     {"fields", pipeline_fields, METH_NOARGS, "[(name, dtype, shape of one sample, ragged)]"},
     {"layouts", pipeline_layouts, METH_NOARGS, "[(layout, whether it is a mask)] of the fields"},
     {"size", pipeline_size, METH_NOARGS, "(batches, samples, turns) of an epoch"},
+    {"batches", pipeline_batches, METH_O, "batches(epoch): how many that epoch has, -1 if not known."},
     {"messages", pipeline_messages, METH_NOARGS, "Warnings since the last call."},
     {"view", pipeline_view, METH_VARARGS, "view(path, samples, versions, size): writes a contact sheet."},
     {"doctor", pipeline_doctor, METH_VARARGS,

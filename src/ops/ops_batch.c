@@ -21,9 +21,31 @@ static int add_valid(leat__planner *planner, const leat__use *use, leat_error *e
     return 0;
 }
 
+/* The size that the text gives is that of one rank, or of all of them together. */
+static int read_size(leat__plan *plan, const leat__use *use, leat_error *err) {
+    const leat__arg_value *size = leat__use_arg(use, "size");
+    const leat__arg_value *all = use->op->flags & LEAT_OP_SHARED ? leat__use_arg(use, "global_size") : NULL;
+    plan->batch = (int)size->i;
+    plan->global_batch = 0;
+    if (!all || !all->given)
+        return size->given ? 0
+                           : leat__plan_fail(use, err, LEAT_ERR_SYNTAX, "needs size, the samples in a batch");
+    if (size->given)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "size is for one rank and global_size for all of them: give one of the two");
+    if (all->i < plan->world)
+        return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
+                               "global_size=%" PRId64
+                               " leaves some of %d ranks without a sample: it must be %d or more",
+                               all->i, plan->world, plan->world);
+    plan->global_batch = (int)all->i;
+    plan->batch = (plan->global_batch + plan->world - 1) / plan->world;
+    return 0;
+}
+
 static int begin_batch(leat__planner *planner, const leat__use *use, leat_error *err) {
     leat__plan *plan = planner->plan;
-    plan->batch = (int)leat__use_arg(use, "size")->i;
+    LEAT_TRY(read_size(plan, use, err));
     plan->drop_remainder = leat__use_arg(use, "drop_remainder")->i != 0;
     plan->pad_remainder = leat__use_arg(use, "pad_remainder")->i != 0;
     planner->batched = true;
@@ -98,6 +120,7 @@ static int plan_unbatch(leat__planner *planner, const leat__use *use, leat_error
                                plan->group_op[0].op.name);
     planner->batched = false;
     plan->batch = 1;
+    plan->global_batch = 0;
     plan->drop_remainder = false;
     return 0;
 }
@@ -121,10 +144,29 @@ const leat__use *leat__batch_of_world(const leat__plan *plan, const leat__use *u
     if (!sized && !(use->op->flags & LEAT_OP_GROUPED)) return use;
     room->use = *use;
     const ptrdiff_t arg = leat__use_arg(use, sized ? "size" : "group") - use->arg;
-    if (sized) snprintf(room->size, sizeof room->size, "%" PRId64, use->arg[arg].i * plan->world);
-    else snprintf(room->size, sizeof room->size, "%d", plan->group);
+    int64_t size = sized ? use->arg[arg].i * plan->world : plan->group;
+    if (use->op->flags & LEAT_OP_SHARED) {
+        leat__arg_value *all = &room->use.arg[leat__use_arg(use, "global_size") - use->arg];
+        if (all->given) size = all->i;
+        *all = (leat__arg_value){.text = ""};
+    }
+    snprintf(room->size, sizeof room->size, "%" PRId64, size);
     room->use.arg[arg].text = room->size;
     return &room->use;
+}
+
+int leat__batch_check_shares(const leat__planner *planner, leat_error *err) {
+    const leat__plan *plan = planner->plan;
+    const uint64_t all = leat__plan_global_batch(plan), world = (uint64_t)plan->world;
+    const char *what = plan->stream                       ? "a stream"
+                       : plan->group                      ? "samples that are mixed in groups"
+                       : leat__order_bucket(&plan->order) ? "batches by buckets"
+                                                          : NULL;
+    if (!what || all % world == 0) return 0;
+    return leat__fail(err, LEAT_ERR_UNSUPPORTED,
+                      "batch global_size=%" PRIu64 ": %s cannot be divided among %d ranks in unequal shares: "
+                      "write global_size=%" PRIu64,
+                      all, what, plan->world, LEAT_ALIGN_UP(all, world));
 }
 
 /* -------------------------------------------------------------------------------------------- buckets */
@@ -318,6 +360,20 @@ static int plan_prefetch(leat__planner *planner, const leat__use *use, leat_erro
         .help = "samples in a batch, of one rank"                                             \
     }
 
+/* Of a batch that may be given by the size for all ranks instead. */
+#define ONE_RANK_ARG                                                                          \
+    {                                                                                         \
+        .name = "size", .also = "batch_size", .kind = LEAT_ARG_INT, .min = 1, .max = 1 << 24, \
+        .fallback = "", .help = "samples in a batch, of one rank"                             \
+    }
+#define ALL_RANKS_ARG                                                                                       \
+    {                                                                                                       \
+        .name = "global_size", .also = "global_batch_size", .kind = LEAT_ARG_INT, .min = 1, .max = 1 << 24, \
+        .fallback = "", .named = true,                                                                      \
+        .help = "in place of size: samples in a batch of all ranks together, which they divide "            \
+                "among them"                                                                                \
+    }
+
 #define REMAINDER_ARGS(by_name)                                                                  \
     {.name = "drop_remainder",                                                                   \
      .also = "drop_last",                                                                        \
@@ -342,17 +398,17 @@ const leat__op leat__ops_batch[] = {
      .like = "tf.data.Dataset.batch, tf.data.Dataset.ragged_batch, "
              "keras.utils.image_dataset_from_directory(batch_size), torch.utils.data.BatchSampler, "
              "torch.utils.data.DataLoader(batch_size)",
-     .flags = LEAT_OP_SIZED,
+     .flags = LEAT_OP_SIZED | LEAT_OP_SHARED,
      .plan = plan_batch,
-     .arg = {SIZE_ARG, REMAINDER_ARGS(false)}},
+     .arg = {ONE_RANK_ARG, REMAINDER_ARGS(false), ALL_RANKS_ARG}},
     {.name = "padded_batch",
      .kind = LEAT_OP_BATCH,
      .help =
          "A batch of fields that differ in size, filled up to the largest of the batch or to a given size.",
      .like = "tf.data.Dataset.padded_batch",
-     .flags = LEAT_OP_SIZED | LEAT_OP_PADS,
+     .flags = LEAT_OP_SIZED | LEAT_OP_SHARED | LEAT_OP_PADS,
      .plan = plan_padded_batch,
-     .arg = {SIZE_ARG,
+     .arg = {ONE_RANK_ARG,
              {.name = "shapes",
               .also = "padded_shapes",
               .kind = LEAT_ARG_TEXTS,
@@ -371,7 +427,8 @@ const leat__op leat__ops_batch[] = {
               .named = true,
               .help = "the largest size there can be, where neither text nor index tells it: 2000x2000x3, "
                       "or image:2000x2000x3"},
-             REMAINDER_ARGS(true)}},
+             REMAINDER_ARGS(true),
+             ALL_RANKS_ARG}},
     {.name = "unbatch",
      .kind = LEAT_OP_BATCH,
      .help = "Takes batches apart into samples.",

@@ -64,7 +64,8 @@ enum {
     LEAT_OP_GROUPED = 1 << 16,    /* works on groups of samples: group=0 is the plan's group     */
     LEAT_OP_COMBINES = 1 << 17,   /* its argument `texts` has pipelines, as texts or as @NAME    */
     LEAT_OP_EPOCHAL = 1 << 18,    /* draws nothing, but gives something else in every epoch      */
-    LEAT_OP_RESIZES = 1 << 19     /* resizes whole pictures to a size that the text gives        */
+    LEAT_OP_RESIZES = 1 << 19,    /* resizes whole pictures to a size that the text gives        */
+    LEAT_OP_SHARED = 1 << 20      /* ... of SIZED: global_size= is the size of all ranks together */
 };
 
 /* leat__op.on_device: the numbers that are drawn for a device are those of flips, warps or affine points. */

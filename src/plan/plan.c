@@ -323,10 +323,39 @@ static int read_options(leat__planner *planner, leat_error *err) {
     return 0;
 }
 
+/* Behind the name of an operation that was just written: notes where the size of the batch stands. An operation behind batch
+ * that counts batches, or divides them anew, makes another order if they have another size. */
+static void note_size(leat__plan *plan, const leat__op *op, size_t at, bool *sized) {
+    static const char key[] = " size=";
+    const bool counts = *sized && op->kind == LEAT_OP_ORDER && !(op->flags & LEAT_OP_REPEATS);
+    if (counts || (*sized && op->flags & (LEAT_OP_SIZED | LEAT_OP_DIVIDES))) plan->size_at = 0;
+    else if (op->flags & LEAT_OP_SIZED) plan->size_at = at + strlen(op->name) + sizeof key - 1;
+    *sized |= (op->flags & LEAT_OP_SIZED) != 0;
+}
+
+static uint64_t fingerprint_of(const leat__plan *plan, const leat__buf *text) {
+    return leat__hash(&plan->seed, sizeof plan->seed, leat__hash(text->data, text->size, plan->contents));
+}
+
+int leat__plan_fingerprint(const leat__plan *plan, uint64_t batch, uint64_t *out, leat_error *err) {
+    const char *text = (const char *)plan->text.data, *behind = text + plan->size_at;
+    leat__buf other = {.kind = LEAT_MEM_PLAN};
+    char size[24];
+    const int n = snprintf(size, sizeof size, "%" PRIu64, batch);
+    behind += strspn(behind, "0123456789");
+    const bool fits = leat__buf_append(&other, text, plan->size_at) &&
+                      leat__buf_append(&other, size, (size_t)n) &&
+                      leat__buf_append(&other, behind, strlen(behind) + 1);
+    if (fits) *out = fingerprint_of(plan, &other);
+    leat__buf_free(&other);
+    return fits ? 0 : leat__fail_memory(err, plan->text.size, "a state");
+}
+
 static int write_normal_text(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     plan->text.kind = LEAT_MEM_PLAN;
-    bool fits = true;
+    plan->size_at = 0;
+    bool fits = true, sized = false;
     for (int i = 0; i < planner->spec->n_uses && fits; i++) {
         const leat__use *use = &planner->spec->use[i];
         /* Operations that change no byte are no part of a pipeline's identity, nor is the path of its data. Nor is on_error:
@@ -337,6 +366,7 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
         leat__batch_use whole;
         const char *source = planner->source_text ? planner->source_text : use->op->name;
         if (plan->text.size) fits = leat__buf_append(&plan->text, " | ", 3);
+        note_size(plan, use->op, plan->text.size, &sized);
         fits = fits && (use->op->kind == LEAT_OP_SOURCE
                             ? leat__buf_append(&plan->text, source, strlen(source))
                             : leat__use_normal(leat__batch_of_world(plan, use, &whole), &plan->text));
@@ -345,8 +375,7 @@ static int write_normal_text(leat__planner *planner, leat_error *err) {
     if (planner->fast) fits = fits && leat__buf_append(&plan->text, accuracy, strlen(accuracy));
     if (!fits || !leat__buf_append(&plan->text, "", 1))
         return leat__fail_memory(err, plan->text.size, "a plan");
-    plan->fingerprint = leat__hash(&plan->seed, sizeof plan->seed,
-                                   leat__hash(plan->text.data, plan->text.size, plan->contents));
+    plan->fingerprint = fingerprint_of(plan, &plan->text);
     return 0;
 }
 
@@ -455,6 +484,7 @@ static int build(leat__planner *planner, leat_error *err) {
     LEAT_TRY(leat__unsized_fit(planner, err));
     LEAT_TRY(lay_out_slot(planner, err));
     LEAT_TRY(leat__group_resolve(planner, err));
+    LEAT_TRY(leat__batch_check_shares(planner, err));
     LEAT_TRY(fit_memory(planner, err));
     LEAT_TRY(leat__plan_open_cache(planner, err));
     LEAT_TRY(open_jpeg_store(planner, err));

@@ -60,6 +60,8 @@ struct leat__planner {
 };
 
 int leat__plan_build(leat__plan *plan, const leat_spec *spec, const leat_config *config, leat_error *err);
+/* The fingerprint that it would have with that size of the batch on all ranks together. Only if plan->size_at is not 0. */
+int leat__plan_fingerprint(const leat__plan *plan, uint64_t batch, uint64_t *out, leat_error *err);
 void leat__plan_free(leat__plan *plan);
 /* Lines of text for `leat plan`; snprintf's return value. */
 size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t cap);
@@ -162,5 +164,7 @@ typedef struct leat__batch_use {
     char size[24];
 } leat__batch_use;
 const leat__use *leat__batch_of_world(const leat__plan *plan, const leat__use *use, leat__batch_use *room);
+/* Refuses unequal shares of the ranks where the plan needs equal ones. */
+int leat__batch_check_shares(const leat__planner *planner, leat_error *err);
 
 #endif

@@ -74,11 +74,13 @@ struct leat_pipeline {
     leat__worker *worker;
     leat__worker *single; /* of the caller of leat_pipeline_sample, NULL before  */
     bool stop;
-    bool pause;              /* no new tasks: the cursor is being moved           */
-    int n_busy;              /* tasks being worked on                             */
-    uint64_t n_epochs;       /* LEAT_ENDLESS if so                                */
-    leat__cursor cursor;     /* of the next batch to open                         */
-    leat__cursor handed;     /* after the last batch handed over                  */
+    bool pause;          /* no new tasks: the cursor is being moved           */
+    int n_busy;          /* tasks being worked on                             */
+    uint64_t n_epochs;   /* LEAT_ENDLESS if so                                */
+    leat__cursor cursor; /* of the next batch to open                         */
+    leat__cursor handed; /* after the last batch handed over                  */
+    leat__cursor
+        sized; /* where a restore changed the size of batches: it counts in that epoch; zeros = nowhere */
     leat__mark *handed_mark; /* streams only: where to go on there               */
     uint64_t opened, due;    /* sequence numbers: next to open, next to hand over */
     leat__slot *opening;     /* a slot that waits for the stream                  */
@@ -177,11 +179,16 @@ bool leat__timing_publish(leat__worker *worker, int n);
 /* mark: where to go on in a stream; NULL = it is read from its beginning. */
 int leat__state_write(const leat_pipeline *pipeline, leat__cursor at, const leat__mark *mark, char *text,
                       size_t cap, leat_error *err);
+/* Batches of that epoch; LEAT_ENDLESS: not known, or without end. With the mutex held. */
+uint64_t leat__state_batches(const leat_pipeline *pipeline, uint64_t epoch);
 /* The place behind that many batches of an epoch. With the mutex held. */
 int leat__state_cursor(leat_pipeline *pipeline, uint64_t epoch, uint64_t step, leat__cursor *out,
                        leat_error *err);
-/* mark: of a stream, else NULL. With the mutex held. */
-int leat__state_read(leat_pipeline *pipeline, const char *text, leat__cursor *out, leat__mark *mark,
-                     leat_error *err);
+typedef struct leat__state { /* what a text says */
+    leat__cursor at, sized;
+    leat__mark *mark; /* of a stream, else NULL */
+} leat__state;
+/* With the mutex held. */
+int leat__state_read(leat_pipeline *pipeline, const char *text, leat__state *out, leat_error *err);
 
 #endif

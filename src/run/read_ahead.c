@@ -170,11 +170,11 @@ static void free_bytes(leat__read_ahead *a, uint64_t number) {
 /* Places of this rank in the batch that begins there. */
 static uint64_t places_of(leat_pipeline *pipeline, leat__cursor at, uint64_t *n_global) {
     const leat__plan *plan = &pipeline->plan;
-    const uint64_t batch = (uint64_t)plan->batch, own = (uint64_t)plan->rank * batch;
+    const leat__share own = leat__plan_share(plan);
     int bucket;
     *n_global = leat__sched_batch(pipeline, at, &bucket);
     if (plan->drop_remainder && *n_global < leat__plan_global_batch(plan)) *n_global = 0;
-    return *n_global > own ? LEAT_MIN(*n_global - own, batch) : 0;
+    return *n_global > own.first ? LEAT_MIN(*n_global - own.first, own.n) : 0;
 }
 
 static int compare(uint64_t a, uint64_t b) {
@@ -204,9 +204,7 @@ static bool next_position(leat__read_ahead *a, uint64_t *position) {
         const uint64_t n = places_of(a->pipeline, a->batch, &n_global);
         if (n_global == 0) return false;
         if ((uint64_t)a->place < n) {
-            *position = a->batch.position +
-                        (uint64_t)a->pipeline->plan.rank * (uint64_t)a->pipeline->plan.batch +
-                        (uint64_t)a->place;
+            *position = a->batch.position + leat__plan_share(&a->pipeline->plan).first + (uint64_t)a->place;
             return true;
         }
         a->batch = leat__sched_behind(a->pipeline, a->batch, n_global);

@@ -112,41 +112,43 @@ static void map_place(leat_pipeline *pipeline, uint64_t position, uint64_t sampl
  * stream is not so far. */
 static bool walk_places(leat_pipeline *pipeline) {
     leat__slot *slot = pipeline->opening;
-    const uint64_t batch = (uint64_t)pipeline->plan.batch, own = (uint64_t)pipeline->plan.rank * batch;
+    const leat__share own = leat__plan_share(&pipeline->plan);
     leat__stream_batch want = {.epoch = slot->begin.epoch,
                                .position = slot->begin.position,
                                .n = leat__plan_global_batch(&pipeline->plan),
-                               .first = own,
-                               .n_own = batch,
-                               .n_spare = (uint64_t)pipeline->ring->n_records - batch,
+                               .first = own.first,
+                               .n_own = own.n,
+                               .n_spare = (uint64_t)pipeline->ring->n_records - own.n,
                                .records = slot->records,
                                .walked = slot->n_global,
                                .taken = slot->n_taken};
     const int rc = leat__stream_take(pipeline->stream, &want, &pipeline->stream_failed);
     slot->n_global = want.walked;
     slot->n_taken = want.taken;
-    for (uint64_t i = (uint64_t)slot->n; i < batch && own + i < want.walked; i++)
-        map_place(pipeline, slot->begin.position + own + i, leat__records_number(slot->records, (int)i));
+    for (uint64_t i = (uint64_t)slot->n; i < own.n && own.first + i < want.walked; i++)
+        map_place(pipeline, slot->begin.position + own.first + i,
+                  leat__records_number(slot->records, (int)i));
     return rc == 1;
 }
 
-/* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far. Every rank has the
- * places [rank * batch, (rank + 1) * batch) of the global batch. Where that has come to its end, a place that must be
- * filled holds what the first rank has there. */
+/* Fills in the samples of the slot that is being opened: 1 = complete, 0 = the stream is not so far. Every rank has its share of
+ * the places of the global batch. Where that has come to its end, a place that must be filled holds one of the first samples
+ * of the global batch. */
 static int map_places(leat_pipeline *pipeline) {
     leat__slot *slot = pipeline->opening;
     leat__plan *plan = &pipeline->plan;
-    const uint64_t batch = (uint64_t)plan->batch, first = slot->begin.position + (uint64_t)plan->rank * batch;
+    const leat__share own = leat__plan_share(plan);
+    const uint64_t first = slot->begin.position + own.first;
     if (pipeline->stream) {
         if (!walk_places(pipeline)) return 0;
     } else {
         slot->n_global = leat__sched_batch(pipeline, slot->begin, &slot->bucket);
-        for (uint64_t i = 0; i < batch && first + i < slot->begin.position + slot->n_global; i++)
+        for (uint64_t i = 0; i < own.n && own.first + i < slot->n_global; i++)
             map_place(pipeline, first + i,
                       leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
     }
     slot->n_valid = slot->n;
-    const uint64_t real = LEAT_MIN(slot->n_global, batch);
+    const uint64_t real = LEAT_MIN(slot->n_global, (uint64_t)plan->batch);
     while (leat__plan_pads(plan) && real > 0 && slot->n < plan->batch) {
         const uint64_t position = slot->begin.position + (uint64_t)slot->n % real;
         map_place(pipeline, position,

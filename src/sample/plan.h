@@ -206,9 +206,10 @@ typedef struct leat__plan {
     int n_outputs;
     leat__output output[LEAT_FIELDS_MAX];
     int batch;
+    int global_batch; /* samples of a batch on all ranks together, if the text says it; 0 = batch * world */
     bool drop_remainder;
     bool pad_remainder; /* a last batch that is not full is filled up with repeated samples  */
-    int rank, world;    /* this process has the rank-th part of every batch of batch * world */
+    int rank, world;    /* this process has the rank-th part of every batch, leat__plan_share */
     int local;          /* processes that share this machine                                 */
     int n_threads;      /* that were asked for, or this process's share of the cores         */
     int64_t max_bad;    /* 0 = any number                                                    */
@@ -242,12 +243,23 @@ typedef struct leat__plan {
     uint64_t contents;               /* of files that operations read, as a hash                */
     uint64_t fingerprint;            /* of the operations, without those that change nothing    */
     leat__buf text;                  /* the operations in their normal form                     */
-    leat__arena memory;              /* features, passes, names                                 */
+    size_t size_at;     /* where the size of its batch stands; 0 = it has several, or counts batches */
+    leat__arena memory; /* features, passes, names                                 */
 } leat__plan;
 
 /* Samples of a batch on all ranks together. */
 static inline uint64_t leat__plan_global_batch(const leat__plan *plan) {
-    return (uint64_t)plan->batch * (uint64_t)plan->world;
+    return plan->global_batch ? (uint64_t)plan->global_batch : (uint64_t)plan->batch * (uint64_t)plan->world;
+}
+/* Which places of a global batch are those of this rank. Shares differ by one where ranks do not divide it; plan->batch is the
+ * largest. */
+typedef struct leat__share {
+    uint64_t first, n;
+} leat__share;
+static inline leat__share leat__plan_share(const leat__plan *plan) {
+    const uint64_t all = leat__plan_global_batch(plan), world = (uint64_t)plan->world;
+    const uint64_t first = (uint64_t)plan->rank * all / world;
+    return (leat__share){.first = first, .n = ((uint64_t)plan->rank + 1) * all / world - first};
 }
 /* Whether all batches have the same number of places. Always with several ranks: all of them must have equally many batches
  * of the same size. */

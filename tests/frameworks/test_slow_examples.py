@@ -15,6 +15,7 @@ tf.config.set_visible_devices([], "GPU")
 FOLDER = Path(__file__).resolve().parents[2] / "examples/slow"
 sys.path.insert(0, str(FOLDER))
 import measure  # noqa: E402
+import practice  # noqa: E402
 
 CAUSES = {
     "augment_in_model": {"augmentation"},
@@ -74,6 +75,7 @@ def test_the_changed_program_runs(name, folder, tmp_path, monkeypatch, capsys):
 
 
 def test_the_command_asks_and_writes(folder, tmp_path):
+    practice.photos(32)  # on a busy machine the loop that makes them could take longer than the one that is meant
     answer, found = measure.ask("device_waits", 32, 2)
     assert answer.startswith("leat doctor: Waiting for data") and found["watched"].startswith("the loop over a tf.data.Dataset at device")
     page = tmp_path / "page.md"

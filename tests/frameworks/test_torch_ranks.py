@@ -12,7 +12,8 @@ import pytest
 import torch
 from ends import LIMIT
 
-EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples/evaluate_two_ranks.py"
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+EXAMPLE, ELASTIC = EXAMPLES / "evaluate_two_ranks.py", EXAMPLES / "elastic_torchrun.py"
 
 
 def run_ranks(world):
@@ -42,6 +43,33 @@ def test_the_metric_is_that_of_every_sample_once(world):
         expected = torch.nn.functional.cross_entropy(answers, labels).item()
     assert n == 103 and abs(accuracy - (answers.argmax(1) == labels).double().mean().item()) < 2e-6
     assert abs(loss - expected) < 1e-5
+
+
+def torchrun(folder, ranks, **environment):
+    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--max-restarts", "2",
+                           "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", ELASTIC, folder / "run.pt"],
+                          capture_output=True, text=True, timeout=LIMIT,
+                          env={**os.environ, "OMP_NUM_THREADS": "1", **environment})
+    assert done.returncode == 0, done.stderr[-3000:]
+    return re.search(r"(\d+) ranks, (\d+) steps, weights (-?[\d.]+)", done.stdout).groups()
+
+
+def test_elastic(tmp_path):
+    """500 samples in batches of 60: 9 steps an epoch. A rank dies, all go on from step 3; then others with more ranks go on."""
+    for name in ("whole", "broken"):
+        (tmp_path / name).mkdir()
+    ranks, steps, weights = torchrun(tmp_path / "whole", 1)
+    assert (ranks, steps) == ("1", "18")
+    ranks, steps, same = torchrun(tmp_path / "broken", 3, LEAT_DIE_AT="5")
+    assert (ranks, steps) == ("3", "15") and abs(float(weights) - float(same)) < 1e-4
+
+
+def test_elastic_with_another_batch(tmp_path):
+    torchrun(tmp_path, 2, EPOCHS="1")
+    _, steps, _ = torchrun(tmp_path, 1, GLOBAL_BATCH="100")
+    assert steps == "5"
+    saved = torch.load(tmp_path / "run.pt")["data"]["leat"]
+    assert " epoch=2 position=0 step=0 " in saved and " batch=100 " in saved
 
 
 def test_valid_in_every_form():

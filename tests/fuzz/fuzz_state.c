@@ -73,7 +73,7 @@ static leat_pipeline *open_text(const char *text) {
     made = true;
     leat_spec *spec = leat_spec_new(text);
     const leat_config config = {
-        .synchronous = 1, .n_epochs = 2, .no_side_files = 1, .memory_max_bytes = 64 << 20};
+        .synchronous = 1, .n_epochs = 2, .no_side_files = 1, .memory_max_bytes = 64 << 20, .resize_batch = 1};
     leat_pipeline *pipeline = NULL;
     leat_error err = {0};
     if (leat_pipeline_open(&pipeline, spec, &config, &err) != 0)

@@ -157,7 +157,8 @@ def test_signatures_and_docstrings():
     """help(), Jupyter and inspect.signature show parameters with defaults; every docstring has an example that works."""
     assert str(inspect.signature(leat.Dataset.resize)).startswith(
         "(self, height, width=None, *, method='bilinear', flavour='tf', antialias=False")
-    assert str(inspect.signature(leat.synthetic().batch)) == "(size, drop_remainder=False, *, pad_remainder=False, valid=None)"
+    assert str(inspect.signature(leat.synthetic().batch)) == (
+        "(size=None, drop_remainder=False, *, pad_remainder=False, valid=None, global_size=None)")
     assert str(inspect.signature(leat.Dataset.reshape)) == "(self, *shape, field='image', layout=None)"
     assert str(inspect.signature(leat.Dataset.configure)).startswith("(self, *, threads=0, slots=0, memory=0")
     for name, method in inspect.getmembers(leat.Dataset, inspect.isfunction):

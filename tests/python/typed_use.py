@@ -35,7 +35,7 @@ ds.configure(threads=2, cache_dir="x", trust_cache=True).batch(2)
 ds.configure(thread=2)  # wrong
 ds.rezise(8)  # wrong
 ds.horizontal_flip()  # wrong
-ds.batch()  # wrong
+ds.rebatch()  # wrong
 both: leat.Dataset = leat.zip(image=ds, mask=ds).concatenate(leat.zip(ds, ds, stop="shortest"))
 leat.sample_from_datasets([ds, both], weights=[0.5, 0.5], seed=1).batch(2)
 leat.choose_from_datasets([ds, both], pattern=[0, 0, 1])

@@ -27,7 +27,7 @@ static void be_the_child(leat_pipeline *pipeline, leat_batch *held, uint64_t dig
     CHECK(held->lease == NULL);
     leat_pipeline_stats(pipeline, &stats);
     leat_pipeline_samples(pipeline);
-    leat_pipeline_length(pipeline);
+    leat_pipeline_length(pipeline, 0);
     leat_pipeline_bad(pipeline, 0, &bad);
     leat_pipeline_plan(pipeline, text, sizeof text);
     leat_pipeline_cancel(pipeline);

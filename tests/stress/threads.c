@@ -62,7 +62,7 @@ static void *watch(void *argument) {
         leat_pipeline_stats(w->pipeline, &stats);
         leat_pipeline_bad(w->pipeline, 0, &bad);
         leat_pipeline_samples(w->pipeline);
-        leat_pipeline_length(w->pipeline);
+        leat_pipeline_length(w->pipeline, 0);
         leat_pipeline_fields(w->pipeline, fields, 4);
         leat_pipeline_plan(w->pipeline, plan, sizeof plan);
         leat_pipeline_class(w->pipeline, 0);

@@ -127,7 +127,7 @@ static void test_pad_remainder(void **state) {
         open_spec(spec_of("synth 23 4 5 | shuffle | random_brightness 0.3 | batch 9 pad_remainder=true"),
                   &(leat_config){.n_epochs = 2});
     leat_batch b;
-    assert_int_equal(leat_pipeline_length(pipeline), 3);
+    assert_int_equal(leat_pipeline_length(pipeline, 0), 3);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(leat_pipeline_next(pipeline, &b, NULL), 0);
         assert_int_equal(b.n, 9);

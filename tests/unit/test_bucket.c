@@ -99,7 +99,7 @@ static void test_memory(void **state) {
         open_spec(spec_of("synth 1000 4 6 | shuffle | bucket_by_aspect_ratio 1 sizes=5x3,3x5 | "
                           "resize_to_bucket | batch 7 | repeat 3"),
                   NULL);
-    assert_int_equal(leat_pipeline_length(pipeline), 143);
+    assert_int_equal(leat_pipeline_length(pipeline, 0), 143);
     assert_int_equal(leat_pipeline_samples(pipeline), 1000);
     leat_field field[2];
     assert_int_equal(leat_pipeline_fields(pipeline, field, 2), 2);

@@ -249,7 +249,8 @@ static void test_functions(void **state) {
             add_part(spec, "c", folder(""));
             within = together = 0;
             const list all = gather_with(spec, &(leat_config){.n_threads = 3, .no_side_files = 1});
-            assert_true(safe || !together); /* before c below, whose function may be called by several threads */
+            assert_true(safe ||
+                        !together); /* before c below, whose function may be called by several threads */
             const list a = gather(arrays("")), b = gather(stream ? streamed("") : called(0, "")),
                        c = gather(with_functions(folder(INVERT), &ten, 1));
             assert_int_equal(all.n, a.n + b.n / 2 + c.n);

@@ -117,7 +117,7 @@ static void test_fields(void **state) {
     assert_true(field[0].ndim == 3 && field[0].shape[0] == 3 && field[0].shape[1] == 7 &&
                 field[0].shape[2] == 8);
     assert_true(field[1].ndim == 0 && field[1].dtype == LEAT_DTYPE_I64);
-    assert_int_equal(leat_pipeline_length(pipeline), 3);
+    assert_int_equal(leat_pipeline_length(pipeline, 0), 3);
     assert_int_equal(leat_pipeline_samples(pipeline), 10);
     assert_null(leat_pipeline_class(pipeline, 0));
     assert_null(leat_pipeline_class(pipeline, -1));
@@ -131,13 +131,13 @@ static void test_fields(void **state) {
     pipeline = open_spec(spec_of("synth 10 | select label image | batch 4 drop_remainder=true"), NULL);
     leat_pipeline_fields(pipeline, field, 1);
     assert_string_equal(field[0].name, "label");
-    assert_int_equal(leat_pipeline_length(pipeline), 2);
+    assert_int_equal(leat_pipeline_length(pipeline, 0), 2);
     leat_pipeline_close(&pipeline);
     pipeline = open_spec(spec_of("synth 10 | repeat | batch 4"), NULL);
-    assert_int_equal(leat_pipeline_length(pipeline), -1);
+    assert_int_equal(leat_pipeline_length(pipeline, 0), -1);
     leat_pipeline_close(&pipeline);
     assert_int_equal(leat_pipeline_fields(NULL, field, 4), 0);
-    assert_int_equal(leat_pipeline_length(NULL), -1);
+    assert_int_equal(leat_pipeline_length(NULL, 0), -1);
 }
 
 /* ------------------------------------------------------------------------------------------ fusing */

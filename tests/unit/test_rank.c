@@ -121,7 +121,7 @@ static void test_environment(void **state) {
         leat_pipeline_close(&pipeline);
         pipeline = open_spec(spec_of("synth 9 4 4 | shard auto | batch 2"),
                              &(leat_config){.rank = 1, .world_size = 2});
-        assert_int_equal(leat_pipeline_length(pipeline), 3);
+        assert_int_equal(leat_pipeline_length(pipeline, 0), 3);
         leat_pipeline_close(&pipeline);
     }
     environment("");

@@ -408,7 +408,7 @@ static void test_places(void **state) {
     for (size_t t = 0; t < LEAT_COUNT(texts); t++) {
         leat_pipeline *pipeline =
             open_spec(spec_of(texts[t], in_dir("shapes")), &(leat_config){.n_epochs = 2});
-        const uint64_t batches = (uint64_t)leat_pipeline_length(pipeline);
+        const uint64_t batches = (uint64_t)leat_pipeline_length(pipeline, 0);
         char is[1024], at[1024];
         leat_error err;
         for (uint64_t k = 0; k <= 2 * batches; k++) {

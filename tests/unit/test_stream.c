@@ -205,11 +205,11 @@ static void test_length_becomes_known(void **state) {
     leat_pipeline_close(&pipeline);
     const leat_config config = {.n_epochs = 2, .synchronous = 1};
     pipeline = open_spec(spec_of("tfrecord %s | %s | batch 8", in_dir("length/*"), parse), &config);
-    assert_int_equal(leat_pipeline_length(pipeline), -1);
+    assert_int_equal(leat_pipeline_length(pipeline, 0), -1);
     assert_int_equal(leat_pipeline_samples(pipeline), -1);
     tape t = record(pipeline, -1);
     assert_int_equal(t.n_batches, 8);
-    assert_int_equal(leat_pipeline_length(pipeline), 4);
+    assert_int_equal(leat_pipeline_length(pipeline, 0), 4);
     assert_int_equal(leat_pipeline_samples(pipeline), 25);
     tape_free(&t);
     leat_pipeline_close(&pipeline);

@@ -221,6 +221,9 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
                 named = dict(words)
                 given = named.get("size") or named.get("batch_size") or next((word for key, word in words if not key), "")
                 size = int(given) if BATCHING[name] and given.isdigit() else None
+                shared = named.get("global_size") or named.get("global_batch_size") or ""
+                if shared.isdigit():
+                    size = -(-int(shared) // max(int(self._config.get("world_size") or 1), 1))
         return size
 
     @property
@@ -285,6 +288,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         with runs.lock:
             if runs.plan is None or runs.plan.pipeline.closed:
                 runs.plan = self._open(synchronous=True)
+                runs.plan.learn_sizes(runs.resized)
             return runs.plan
 
     def _plan(self, plain: bool = False) -> Feed:
@@ -486,18 +490,29 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
             return feed.state_at(runs.place())
         if epoch < 0 or step < 0:
             raise ValueError(f"state(): epoch and step count from 0, not {epoch} and {step}")
-        batches, _, turns = feed.pipeline.size()
-        first = epoch * max(turns, 1)
-        if batches > 0:
-            first, step = first + step // batches, step % batches
-        return feed.state_at(Cursor(first, step))
+        turns = feed.pipeline.size()[2]
+        return feed.state_at(feed.after(Cursor(epoch * max(turns, 1)), step))
 
-    def restore(self, state: str) -> None:
+    @property
+    def epoch(self) -> int:
+        """The number of the iteration that comes next, from 0; behind restore() that of the one which goes on.
+
+            while ds.epoch < 10:
+                for images, labels in ds: ...
+        """
+        runs = self._runs
+        runs.check()
+        return runs.following().epoch // max(self._plan().pipeline.size()[2], 1)
+
+    def restore(self, state: str, resize_batch: bool = False) -> None:
         """The next iteration goes on where state() was taken; refuses the state of another pipeline or other data.
 
             ds.restore(open("state.txt").read())
+            ds.batch(global_size=512).restore(state, resize_batch=True)     # it was saved with 640
 
         state: what state() gave
+        resize_batch: the batch of all ranks together may have another size now: goes on at the same sample, and every sample
+            of the epoch comes once
         """
         if not isinstance(state, str):
             raise TypeError(f"restore(): the state is a text, not {type(state).__name__}")
@@ -507,10 +522,17 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         if found and self._given_seed() is None and int(found[3]) != self.seed:
             self.close()  # no seed was given: that of the run which is continued
             self._seed = Seed(int(found[3]))
-        checked = self._open(synchronous=True)
+        checked = self._open(synchronous=True, config={"resize_batch": resize_batch})
         checked.pipeline.restore(state)
+        now = checked.pipeline.state()
         with runs.lock:
             old, runs.plan = runs.plan, checked
+            before, runs.resized = runs.resized, now if " from=" in now.partition(" text=")[0] else None
+            idle = runs.idle if before or runs.resized else None  # it knows of other sizes
+            if idle is not None:
+                runs.idle = None
+        if idle is not None:
+            idle.close()
         if old is not None:
             old.close()
         if found is None:

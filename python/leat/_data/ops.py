@@ -766,19 +766,21 @@ OPS: dict[str, Op] = {
         Arg("seed", "int", "", (), 0, 0, True, (), "operations with equal seeds draw equally; left out: each has its own draws"),
     ), ("alpha",)),
     "batch": Op("batch", "Puts consecutive samples together.", (
-        Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
+        Arg("size", "int", "", (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
         Arg("drop_remainder", "bool", "false", (), 0, 0, False, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
         Arg("valid", "text", "", (), 0, 0, True, (), "name of a field that is true for real samples and false for those that fill up"),
+        Arg("global_size", "int", "", (), 1, 16777216, True, ("global_batch_size",), "in place of size: samples in a batch of all ranks together, which they divide among them"),
     ), ("size", "drop_remainder")),
     "padded_batch": Op("batch", "A batch of fields that differ in size, filled up to the largest of the batch or to a given size.", (
-        Arg("size", "int", None, (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
+        Arg("size", "int", "", (), 1, 16777216, False, ("batch_size",), "samples in a batch, of one rank"),
         Arg("shapes", "texts", "", (), 0, 0, False, ("padded_shapes",), "fields of one size in all batches: image=640x640x3; * is the largest of the batch"),
         Arg("padding", "text", "0", (), 0, 0, True, ("padding_values",), "what fills up: a number, or such as image:255,ids:-1"),
         Arg("max", "text", "", (), 0, 0, True, (), "the largest size there can be, where neither text nor index tells it: 2000x2000x3, or image:2000x2000x3"),
         Arg("drop_remainder", "bool", "false", (), 0, 0, True, ("drop_last",), "leave out a last batch that is not full"),
         Arg("pad_remainder", "bool", "false", (), 0, 0, True, (), "fill it up with repeated samples; so with several ranks in any case"),
         Arg("valid", "text", "", (), 0, 0, True, (), "name of a field that is true for real samples and false for those that fill up"),
+        Arg("global_size", "int", "", (), 1, 16777216, True, ("global_batch_size",), "in place of size: samples in a batch of all ranks together, which they divide among them"),
     ), ("size", "shapes")),
     "unbatch": Op("batch", "Takes batches apart into samples.", (
     ), ()),
@@ -2285,7 +2287,7 @@ class Operations:
 
     @_operation
     def batch(
-        self, size, drop_remainder=False, *, pad_remainder=False, valid=None,
+        self, size=None, drop_remainder=False, *, pad_remainder=False, valid=None, global_size=None,
     ):
         """Puts consecutive samples together.
 
@@ -2295,11 +2297,14 @@ class Operations:
         drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
         valid: name of a field that is true for real samples and false for those that fill up
+        global_size: in place of size: samples in a batch of all ranks together, which they divide among them
+            (also called global_batch_size)
         """
 
     @_operation
     def padded_batch(
-        self, size, *shapes, padding=0, max=None, drop_remainder=False, pad_remainder=False, valid=None,
+        self, size=None, *shapes, padding=0, max=None, drop_remainder=False, pad_remainder=False, valid=None,
+        global_size=None,
     ):
         """A batch of fields that differ in size, filled up to the largest of the batch or to a given size.
 
@@ -2314,6 +2319,8 @@ class Operations:
         drop_remainder: leave out a last batch that is not full (also called drop_last)
         pad_remainder: fill it up with repeated samples; so with several ranks in any case
         valid: name of a field that is true for real samples and false for those that fill up
+        global_size: in place of size: samples in a batch of all ranks together, which they divide among them
+            (also called global_batch_size)
         """
 
     @_operation

@@ -539,27 +539,16 @@ class Operations:
         self, alpha: float | None = None, *, group: int | None = None, p: float | None = None,
         labels: str | Sequence[str] | None = None, field: str | Sequence[str] | None = None, seed: int | None = None,
     ) -> Self: ...
-    @overload
     def batch(
-        self, size: int, drop_remainder: bool | None = None, *, pad_remainder: bool | None = None,
-        valid: Text | None = None, drop_last: bool | None = None,
+        self, size: int | None = None, drop_remainder: bool | None = None, *, pad_remainder: bool | None = None,
+        valid: Text | None = None, global_size: int | None = None, batch_size: int | None = None,
+        drop_last: bool | None = None, global_batch_size: int | None = None,
     ) -> Self: ...
-    @overload
-    def batch(
-        self, *, batch_size: int, drop_remainder: bool | None = None, pad_remainder: bool | None = None,
-        valid: Text | None = None, drop_last: bool | None = None,
-    ) -> Self: ...
-    @overload
     def padded_batch(
-        self, size: int, *shapes: Text, padding: Text | None = None, max: Text | None = None,
+        self, size: int | None = None, *shapes: Text, padding: Text | None = None, max: Text | None = None,
         drop_remainder: bool | None = None, pad_remainder: bool | None = None, valid: Text | None = None,
-        padding_values: Text | None = None, drop_last: bool | None = None,
-    ) -> Self: ...
-    @overload
-    def padded_batch(
-        self, *shapes: Text, batch_size: int, padding: Text | None = None, max: Text | None = None,
-        drop_remainder: bool | None = None, pad_remainder: bool | None = None, valid: Text | None = None,
-        padding_values: Text | None = None, drop_last: bool | None = None,
+        global_size: int | None = None, batch_size: int | None = None, padding_values: Text | None = None,
+        drop_last: bool | None = None, global_batch_size: int | None = None,
     ) -> Self: ...
     def unbatch(
         self,

@@ -74,6 +74,14 @@ class Feed:
         """The text of a state at that place."""
         return self.pipeline.state(cursor.epoch, cursor.step)
 
+    def after(self, begin: Cursor, count: int) -> Cursor:
+        """The place `count` batches behind another, which may be in a later epoch. Of a stream epochs have no end."""
+        epoch, step = begin.epoch, begin.step + count
+        batches, first = self.pipeline.size()[0], self.pipeline.batches(epoch)
+        if batches <= 0 or step < first:
+            return Cursor(epoch, step)
+        return Cursor(epoch + 1 + (step - first) // batches, (step - first) % batches)
+
     @property
     def batch_size(self) -> int:
         """Samples of a batch on all ranks together."""
@@ -86,6 +94,12 @@ class Feed:
         self.pending = None
         self.pipeline.restore(self.state_at(cursor))
         self.at = cursor
+
+    def learn_sizes(self, state: str | None) -> None:
+        """From a state of an epoch in which batches had another size before."""
+        if state is not None:
+            self.pipeline.restore(state)
+            self.at = None
 
 
 _live: weakref.WeakSet[Feed] = weakref.WeakSet()
@@ -195,6 +209,7 @@ class Runs:
         self.idle: Feed | None = None  # for the next iteration
         self.plan: Feed | None = None  # for questions: does no work by itself
         self.made: dict[str, Any] | None = None  # what functions behind batch() make, once it was found
+        self.resized: str | None = None  # a restored state, if batches of its epoch had another size before
         self.next = Cursor()
         self.last: weakref.ref[Iterator] | None = None
         self.last_cursor = Cursor()
@@ -203,10 +218,10 @@ class Runs:
     def check(self) -> None:
         """After fork the parent's pipelines are of no use: begin anew."""
         if self.pid != os.getpid():
-            following = self.next
+            following, resized = self.next, self.resized
             self.lock = threading.RLock()
             self.clear()
-            self.next = following
+            self.next, self.resized = following, resized
 
     def note(self, iterator: Iterator) -> None:
         """Remembers where an iteration has come to, when it ends; while it lives it is asked."""
@@ -241,7 +256,10 @@ class Runs:
             feed, self.idle = self.idle, None
         if feed is not None and feed.delivery != delivery:
             feed.close()
-        return feed if feed is not None and not feed.pipeline.closed else open_feed()
+        if feed is None or feed.pipeline.closed:
+            feed = open_feed()
+            feed.learn_sizes(self.resized)
+        return feed
 
     def give(self, feed: Feed, at: Cursor | None) -> None:
         feed.at = at
@@ -309,12 +327,12 @@ class Iterator(Generic[Item]):
         self._feed = feed
         form = feed.form = feed.form or Form.of(dataset, feed)
         self._form = form
-        self._length, _, turns = feed.pipeline.size()
+        turns = feed.pipeline.size()[2]
+        self._enter(feed, begin.epoch)
         # The binding makes the arrays from the second batch on, and stops before the last one (_edge) or at another
         # epoch's.
         self._array = None if raw or convert is not None else form.array
         self._quick: Callable[..., Any] | None = None
-        self._edge = self._length - 1 if self._length > 0 else 1 << 63
         self._stop = None if turns < 0 else (begin.epoch // turns + 1) * turns
         with runs.lock:
             runs.last = weakref.ref(self)
@@ -323,6 +341,11 @@ class Iterator(Generic[Item]):
             runs.next = Cursor(self._stop if self._stop is not None else begin.epoch + 1)
             runs.last_cursor = begin
             runs.latest = self.token
+
+    def _enter(self, feed: Feed, epoch: int) -> None:
+        """Another epoch, which may have another number of batches."""
+        self._length = feed.pipeline.batches(epoch)
+        self._edge = self._length - 1 if self._length > 0 else 1 << 63
 
     def __iter__(self) -> Iterator[Item]:
         return self
@@ -388,6 +411,8 @@ class Iterator(Generic[Item]):
             feed.pending = raw
             self._finish()
             raise StopIteration
+        if epoch != self.epoch:
+            self._enter(feed, epoch)
         self.epoch, self.step = epoch, step
         feed.at = None
         if step + 1 == self._length and stop is not None and epoch + 1 == stop:

@@ -156,10 +156,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
 
     def after(self, begin: Cursor, count: int) -> Cursor:
         """The place `count` batches behind another."""
-        epoch, step = begin.epoch, begin.step + count
-        if self._batches > 0:
-            epoch, step = epoch + step // self._batches, step % self._batches
-        return Cursor(epoch, step)
+        return self.dataset._plan().after(begin, count)
 
     def pass_after(self, place: Cursor) -> Cursor:
         """Where the pass begins that follows the one with this place."""
@@ -170,7 +167,8 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         """Batches of a pass from there on."""
         if self._length is None:
             return None
-        return self._length - begin.epoch % self._turns * self._batches - begin.step
+        here = self.dataset._plan().pipeline.batches(begin.epoch)
+        return here - begin.step + (self._turns - 1 - begin.epoch % self._turns) * self._batches
 
     def state(self, count: int | None = None) -> str:
         """The state of the data after `count` steps of this epoch; None: after the epoch."""
@@ -183,9 +181,9 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         first, cursor = max(mark for mark in [(0, self._begin), *self._marks] if mark[0] <= count)
         return self.dataset._plan().state_at(self.after(cursor, count - first))
 
-    def go_on(self, state: str, done: int) -> None:
+    def go_on(self, state: str, done: int, resize_batch: bool) -> None:
         """The next epoch begins at a state, `done` steps after its own beginning."""
-        self.dataset.restore(state)
+        self.dataset.restore(state, resize_batch)
         self._stream, self._done = _nobody, done
 
     # ------------------------------------------------------------------------------------- what Streams ask

@@ -84,17 +84,20 @@ class Resume(Callback):  # type: ignore[misc]
     path    a file; it is replaced as a whole, so that it is never half written
     every   "epoch", or a number of steps
     keep    the file stays after the end of fit; otherwise it is deleted, and the next fit begins anew
+    resize_batch    the batch of all ranks together may have another size than when the file was saved: every sample of the
+            epoch comes once all the same
 
     If the file is there when fit begins, the model continues with the step after the one that was saved, with the
     batches that it would have seen. Build and compile the model as before; the seed may be left open.
     """
 
-    def __init__(self, path: str | os.PathLike[str], every: int | str = "epoch", keep: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], every: int | str = "epoch", keep: bool = False,
+                 resize_batch: bool = False) -> None:
         super().__init__()
         if every != "epoch" and (not isinstance(every, int) or isinstance(every, bool) or every < 1):
             raise ArgumentError(f"Resume: every is \"epoch\" or a number of steps from 1, not {every!r}")
         self.path = os.fspath(path)
-        self.every, self.keep = every, keep
+        self.every, self.keep, self.resize_batch = every, keep, resize_batch
         self._adapter: Adapter | None = None
         self._begin_run()
 
@@ -135,7 +138,7 @@ class Resume(Callback):  # type: ignore[misc]
         if wanted != found:
             raise StateError(f"Resume: {self.path} is of another model or optimizer ({len(found)} variables, this one "
                              f"has {len(wanted)}, or other shapes): build and compile the same, or delete the file")
-        self._adapter.go_on(about["data"], about["done"])
+        self._adapter.go_on(about["data"], about["done"], self.resize_batch)
         for variable, value in zip(variables, values):
             variable.assign(value)
         self._epoch, self._before = about["epoch"], about["done"]

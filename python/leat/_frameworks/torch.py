@@ -184,6 +184,11 @@ class TorchDataset(data.IterableDataset):  # type: ignore[misc]
         raise AttributeError(f"what to_torch() gives has no '{name}': build the dataset first, then call to_torch()",
                              name=name, obj=self)
 
+    @property
+    def epoch(self) -> int:
+        """The number of the iteration that comes next, from 0; behind load_state_dict that of the one which goes on."""
+        return self.dataset.epoch
+
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is that epoch, as with DistributedSampler; without it epochs count by themselves.
 
@@ -192,9 +197,8 @@ class TorchDataset(data.IterableDataset):  # type: ignore[misc]
         if self._loaded:
             return
         dataset = self.dataset
-        turns = max(dataset._plan().pipeline.size()[2], 1)
-        if dataset._runs.following().epoch // turns != epoch:
-            dataset._runs.seek(Cursor(epoch * turns))
+        if dataset.epoch != epoch:
+            dataset._runs.seek(Cursor(epoch * max(dataset._plan().pipeline.size()[2], 1)))
 
     def state_dict(self, epoch: int | None = None, step: int = 0) -> dict[str, str]:
         """The place after the batch that was handed over last; or after `step` batches of `epoch`, which is right
@@ -207,11 +211,11 @@ class TorchDataset(data.IterableDataset):  # type: ignore[misc]
             return {"leat": ahead.state}
         return {"leat": self.dataset.state(epoch, step)}
 
-    def load_state_dict(self, state: dict[str, str]) -> None:
-        """The next iteration goes on there."""
+    def load_state_dict(self, state: dict[str, str], resize_batch: bool = False) -> None:
+        """The next iteration goes on there; with resize_batch also if the batch of all ranks together has another size."""
         if not isinstance(state, dict) or "leat" not in state:
             raise StateError("this is not what state_dict() of a leat dataset has given")
-        self.dataset.restore(state["leat"])
+        self.dataset.restore(state["leat"], resize_batch)
         self._loaded, self._ahead = True, None
 
     def __getstate__(self) -> dict[str, Any]:
