@@ -48,44 +48,65 @@ ALWAYS_INLINE uint64_t load_be64(const uint8_t *p) {
     return v;
 }
 
+ALWAYS_INLINE uint64_t load_le64(const void *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
 /* At least 56 bits afterwards. Bits behind the counted ones are those that will be loaded there again. */
 ALWAYS_INLINE void refill(leat__jpeg_bits *r) {
-    r->bits |= load_be64(r->next) >> r->count;
-    r->next += (63 - r->count) >> 3;
+    r->bits |= load_be64(r->next) >> (r->count & 63);
+    r->next += ~r->count >> 3 & 7;
     r->count |= 56;
 }
 
 ALWAYS_INLINE void take(leat__jpeg_bits *r, unsigned n) {
-    r->bits <<= n;
+    r->bits <<= n & 63;
     r->count -= n;
 }
 
-/* As many as an entry of a table says in its lowest byte, which is less than 64. What is shifted waits for nothing but the
- * entry: this is the chain that a block's time hangs on. */
+/* As many as the lowest byte of an entry says. This shift is the chain that a block's time hangs on: it waits for nothing but
+ * the entry, and the compiler puts it in front of everything else that does. The entry's other bytes only come to stand
+ * above the lowest six bits of the count. */
 ALWAYS_INLINE void take_entry(leat__jpeg_bits *r, uint64_t entry) {
     r->bits <<= entry & 63;
-    r->count -= (uint8_t)entry;
+    __asm__ volatile("" : "+r"(r->bits));
+    r->count -= (unsigned)entry;
 }
 
 ALWAYS_INLINE unsigned look(const leat__jpeg_bits *r) {
     return (unsigned)(r->bits >> (64 - LEAT_JPEG_LOOK));
 }
 
-/* The last of `length` bits as a value under its mask: numbers whose first bit is 0 are negative. */
-ALWAYS_INLINE int masked_value(const leat__jpeg_bits *r, unsigned length, unsigned mask) {
-    const unsigned x = (unsigned)(r->bits >> (-length & 63)) & mask;
-    const unsigned negative = (unsigned)((int)(2 * x - mask - 1) >> 31);
-    return (int)(x - (mask & negative));
+/* The same before a refill, which then happens while the processor waits for the entry. */
+ALWAYS_INLINE unsigned look_and_refill(leat__jpeg_bits *r, bool fill) {
+    const unsigned at = look(r);
+    if (fill) refill(r);
+    return at;
 }
 
-/* The same for a value of `size` bits that comes next. */
+/* The value of `size` bits that comes next: numbers whose first bit is 0 are negative. */
 ALWAYS_INLINE int next_value(const leat__jpeg_bits *r, int size) {
-    return size ? masked_value(r, (unsigned)size, (1u << size) - 1) : 0;
+    if (size == 0) return 0;
+    const int x = (int)(r->bits >> (64 - size)), mask = (1 << size) - 1;
+    return x > mask / 2 ? x : x - mask;
 }
 
-/* A symbol whose code is too long for a look. What is called out of line gets no address of the reader or the flag: they
+/* A reader at the end of a run. */
+ALWAYS_INLINE leat__jpeg_bits whole(leat__jpeg_bits r) {
+    r.count &= 63;
+    return r;
+}
+
+/* A symbol whose code, or the sign behind it, is too long for a look. What is called out of line gets no address of the reader or the flag: they
  * would have to live in memory then. */
 static __attribute__((noinline)) unsigned find_long(const leat__jpeg_code *code, uint64_t bits) {
+    const unsigned found = code->look[bits >> (64 - LEAT_JPEG_LOOK)]; /* its value begins behind the look */
+    if (found) return found;
     int length;
     const int symbol = leat__jpeg_code_long(code, (uint32_t)(bits >> 48), &length);
     return (unsigned)(length << 8 | symbol);
@@ -100,16 +121,18 @@ ALWAYS_INLINE int long_symbol(const leat__jpeg_code *code, leat__jpeg_bits *r, b
 
 /* -------------------------------------------------------------------------------------------- blocks */
 
+/* Ten bits must be there; 36 are afterwards. */
 ALWAYS_INLINE int read_difference(const leat__jpeg_dc_table *dc, leat__jpeg_bits *r, bool *bad) {
-    const uint32_t entry = dc->look[look(r)];
-    if (LEAT_UNLIKELY(!entry)) {
+    const leat__jpeg_dc_entry *entry = &dc->look[look_and_refill(r, true)];
+    if (LEAT_UNLIKELY(!entry->length)) {
         const int size = long_symbol(&dc->code, r, bad), value = next_value(r, size);
         take(r, (unsigned)size);
+        refill(r);
         return value;
     }
-    const int value = masked_value(r, entry & 63, entry >> 16);
-    take_entry(r, entry);
-    return value;
+    const uint64_t bits = r->bits;
+    take(r, entry->length);
+    return (int16_t)((bits >> (entry->rest & 63)) + entry->add);
 }
 
 /* Steps return false when the block is complete. */
@@ -126,48 +149,52 @@ ALWAYS_INLINE bool long_step(const leat__jpeg_code *code, leat__jpeg_bits *r, si
     const size_t at = *k + (size_t)run + 1;
     if (block) block[slots[at]] = (int16_t)next_value(r, size);
     take(r, (unsigned)size);
+    refill(r);
     *k = at;
     return at > 62 ? finish(k, at, bad) : true;
+}
+
+ALWAYS_INLINE int16_t second_value(const leat__jpeg_pair *entry, uint64_t bits) {
+    return (int16_t)((bits >> (entry->rest & 63)) + entry->add);
 }
 
 /* Everything is done before the one question whether the block ends, and taken back in the rare case that the entry goes
  * past its end: nothing that only the end needs is computed on the way. */
 ALWAYS_INLINE bool read_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, size_t *k, int16_t *block,
-                             bool *bad) {
-    const uint64_t entry = ac->pair[look(r)], before = r->bits;
-    if (LEAT_UNLIKELY(!entry)) return long_step(&ac->code, r, k, block, bad);
-    const size_t from = *k, second = from + (uint8_t)(entry >> 16);
-    const int value = masked_value(r, (unsigned)entry & 63, (unsigned)(entry >> 48));
-    take_entry(r, entry);
-    block[slots[from + (uint8_t)(entry >> 8)]] = (int16_t)(entry >> 32);
-    block[slots[second]] = (int16_t)value;
-    *k = second;
-    if (LEAT_LIKELY(second <= 62)) return true;
-    const size_t first = from + (uint8_t)(entry >> 8);
-    if (LEAT_UNLIKELY(first > 62 && first < LEAT_JPEG_BLOCK_END && entry & LEAT_JPEG_TWO)) {
-        r->bits = before; /* the second one is of the next block, and its value went nowhere */
-        r->count += (uint8_t)entry;
+                             bool fill, bool *bad) {
+    const leat__jpeg_pair *entry = &ac->pair[look_and_refill(r, fill)];
+    const uint64_t word = load_le64(entry), bits = r->bits;
+    take_entry(r, word);
+    const uint8_t *const from = slots + *k, *const second = from + entry->second;
+    const int16_t value = second_value(entry, bits);
+    block[from[(uint8_t)(word >> 8)]] = entry->value;
+    block[*second] = value;
+    if (LEAT_LIKELY(second <= slots + 62)) {
+        *k = (size_t)(second - slots);
+        return true;
+    }
+    if (LEAT_UNLIKELY(!entry->length)) return long_step(&ac->code, r, k, block, bad);
+    const size_t first = *k + entry->first;
+    if (LEAT_UNLIKELY(first > 62 && first < LEAT_JPEG_BLOCK_END && entry->first != entry->second)) {
+        r->bits = bits; /* the second one is of the next block, and its value went nowhere */
+        r->count += entry->length;
         const unsigned code = ac->code.look[look(r)];
         take(r, (code >> 8) + (code & 15));
         return finish(k, first, bad);
     }
-    return finish(k, second, bad);
+    return finish(k, (size_t)(second - slots), bad);
 }
 
-/* A difference and one step take at most 27 + 26 bits, two steps 52: a refill gives 56. */
+/* A refill gives 56 bits, and a step takes at most 20. */
 ALWAYS_INLINE size_t read_block(const leat__jpeg_unit *unit, leat__jpeg_bits *r, int *prediction,
                                 int16_t *block, bool *bad) {
     size_t k = 0;
-    refill(r);
     const int dc = *prediction + read_difference(unit->dc, r, bad);
     *prediction = dc;
     block[0] = (int16_t)dc;
     *bad |= dc != (int16_t)dc;
-    if (read_step(unit->ac, r, &k, block, bad)) {
-        do {
-            refill(r);
-        } while (read_step(unit->ac, r, &k, block, bad) && read_step(unit->ac, r, &k, block, bad));
-    }
+    while (read_step(unit->ac, r, &k, block, false, bad) && read_step(unit->ac, r, &k, block, true, bad))
+        continue;
     return k;
 }
 
@@ -197,8 +224,11 @@ static __attribute__((noinline)) skipped skip_singly(const leat__jpeg_code *code
     return (skipped){r, bad};
 }
 
-ALWAYS_INLINE bool skip_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, size_t *k, bool *bad) {
-    const unsigned entry = ac->skip[r->bits >> (64 - ac->skip_look)];
+ALWAYS_INLINE bool skip_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, size_t *k, bool fill,
+                             bool *bad) {
+    const uint64_t x = r->bits >> (64 - LEAT_JPEG_SKIP_LOOK);
+    if (fill) refill(r);
+    const unsigned entry = ac->skip[x];
     const size_t at = *k + (entry >> 8);
     if (LEAT_UNLIKELY(!entry)) return long_step(&ac->code, r, k, NULL, bad);
     if (LEAT_UNLIKELY(at > 62)) {
@@ -218,15 +248,10 @@ ALWAYS_INLINE bool skip_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, 
 
 ALWAYS_INLINE void skip_block(const leat__jpeg_unit *unit, leat__jpeg_bits *r, int *prediction, bool *bad) {
     size_t k = 0;
-    refill(r);
     const int dc = *prediction + read_difference(unit->dc, r, bad);
     *prediction = dc;
     *bad |= dc != (int16_t)dc;
-    if (skip_step(unit->ac, r, &k, bad)) {
-        do {
-            refill(r);
-        } while (skip_step(unit->ac, r, &k, bad) && skip_step(unit->ac, r, &k, bad));
-    }
+    while (skip_step(unit->ac, r, &k, false, bad) && skip_step(unit->ac, r, &k, true, bad)) continue;
 }
 
 /* ---------------------------------------------------------------------------------------------- runs */
@@ -236,6 +261,7 @@ ALWAYS_INLINE int read_run(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last
     const uint8_t *const limit = scan->limit;
     bool bad = false;
     int i = from, u = from % scan->n_units;
+    if (r.next <= limit) refill(&r);
     for (; i < to && r.next <= limit; i++) {
         const leat__jpeg_unit *unit = &scan->unit[u];
         int *prediction = &scan->prediction[unit->component];
@@ -247,7 +273,7 @@ ALWAYS_INLINE int read_run(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last
         }
         if (++u == scan->n_units) u = 0;
     }
-    scan->reader = r;
+    scan->reader = whole(r);
     scan->bad |= bad;
     return i;
 }
@@ -258,12 +284,13 @@ ALWAYS_INLINE int64_t skip_run(leat__jpeg_scan *scan, int64_t from, int64_t to) 
     bool bad = false;
     int64_t i = from;
     int u = (int)(from % scan->n_units);
+    if (r.next <= limit) refill(&r);
     for (; i < to && r.next <= limit; i++) {
         const leat__jpeg_unit *unit = &scan->unit[u];
         skip_block(unit, &r, &scan->prediction[unit->component], &bad);
         if (++u == scan->n_units) u = 0;
     }
-    scan->reader = r;
+    scan->reader = whole(r);
     scan->bad |= bad;
     return i;
 }

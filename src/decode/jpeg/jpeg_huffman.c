@@ -49,6 +49,18 @@ bool leat__jpeg_refine_build(leat__jpeg_code *code, const uint8_t counts[17], co
     return build_code(code, counts, symbols, n);
 }
 
+/* Whether so many bits tell a code and the sign of its value. */
+static inline bool is_known(int length, int size, int n) {
+    return length > 0 && length + (size > 0) <= n;
+}
+
+/* From the last bits of a code and its value as a number to the value. x are the bits of a look that begins with them. */
+static inline uint16_t addend(int x, int length, int size) {
+    const int code = x >> (LEAT_JPEG_LOOK - length), mask = (1 << size) - 1;
+    const bool negative = size > 0 && !(x >> (LEAT_JPEG_LOOK - 1 - length) & 1);
+    return (uint16_t)(-(code << size) - (negative ? mask : 0));
+}
+
 bool leat__jpeg_dc_build(leat__jpeg_dc_table *table, const uint8_t counts[17], const uint8_t symbols[256]) {
     const int n = n_symbols(counts);
     if (n < 1 || n > 256) return false;
@@ -56,10 +68,15 @@ bool leat__jpeg_dc_build(leat__jpeg_dc_table *table, const uint8_t counts[17], c
     for (int i = 0; i < n; i++)
         if (symbols[i] > LEAT_JPEG_DC_SIZE_MAX) return false;
     if (!build_code(&table->code, counts, symbols, n)) return false;
-    for (int x = 0, run; x < LEAT_JPEG_LOOKS; x += run) { /* all that begin with the same code */
-        const unsigned length = table->code.look[x] >> 8, size = table->code.look[x] & 15;
-        const uint32_t entry = length ? (length + size) | ((1u << size) - 1) << 16 : 0;
-        run = length ? 1 << (LEAT_JPEG_LOOK - length) : 1;
+    for (int x = 0, run; x < LEAT_JPEG_LOOKS; x += run) { /* all that begin with the same code and sign */
+        const int length = table->code.look[x] >> 8, size = table->code.look[x] & 15;
+        const bool known = is_known(length, size, LEAT_JPEG_LOOK);
+        leat__jpeg_dc_entry entry = {0};
+        if (known)
+            entry = (leat__jpeg_dc_entry){.length = (uint8_t)(length + size),
+                                          .rest = (uint8_t)(64 - length - size),
+                                          .add = addend(x, length, size)};
+        run = known ? 1 << (LEAT_JPEG_LOOK - length - (size > 0)) : 1;
         for (int i = 0; i < run; i++) table->look[x + i] = entry;
     }
     return true;
@@ -84,38 +101,64 @@ static inline int value_of(int bits, int size) {
     return size > 0 && bits < 1 << (size - 1) ? bits - (1 << size) + 1 : bits;
 }
 
-/* What a code says by itself, for all ten bits that begin with it. */
-static void fill_single(uint64_t single[LEAT_JPEG_LOOKS], const leat__jpeg_code *code) {
+#define NO_STEP 192 /* leads behind a block from everywhere in it */
+
+/* An entry of `pair` as one number: additions then work on all of its parts at once. */
+static inline uint64_t pack(int length, int first, int second, int value, int add) {
+    return (uint64_t)length | (uint64_t)first << 8 | (uint64_t)second << 16 | (uint64_t)(64 - length) << 24 |
+           (uint64_t)(uint16_t)value << 32 | (uint64_t)(uint16_t)add << 48;
+}
+
+static inline leat__jpeg_pair unpack(uint64_t entry) {
+    return (leat__jpeg_pair){.length = (uint8_t)entry,
+                             .first = (uint8_t)(entry >> 8),
+                             .second = (uint8_t)(entry >> 16),
+                             .rest = (uint8_t)(entry >> 24),
+                             .value = (int16_t)(entry >> 32),
+                             .add = (uint16_t)(entry >> 48)};
+}
+
+typedef struct single { /* what a look says about its first symbol */
+    uint64_t entry;
+    int need;   /* bits that tell it; more than there are: it is not known     */
+    int weight; /* of the bits in front of it in what is added for its value   */
+} single;
+
+/* For all ten bits that begin with the same code and sign. */
+static void fill_single(single out[LEAT_JPEG_LOOKS], const leat__jpeg_code *code) {
     for (int x = 0, n; x < LEAT_JPEG_LOOKS; x += n) {
         const symbol s = symbol_of(code->look[x]);
-        const uint64_t step = (uint64_t)s.step;
-        const uint64_t run = s.step == LEAT_JPEG_BLOCK_END ? code->look[x] >> 4 & 15 : 0;
-        n = s.length ? 1 << (LEAT_JPEG_LOOK - s.length) : 1;
-        const uint64_t entry = s.length ? (uint64_t)(s.length + s.size) | step << 8 | step << 16 | run << 25 |
-                                              ((1ull << s.size) - 1) << 48
-                                        : 0;
-        for (int i = 0; i < n; i++) single[x + i] = entry;
+        const int length = s.length + s.size, need = s.length + (s.size > 0);
+        single one = {.entry = pack(0, NO_STEP, NO_STEP, 0, 0), .need = LEAT_JPEG_LOOK + 1};
+        n = 1;
+        if (is_known(s.length, s.size, LEAT_JPEG_LOOK)) {
+            const bool end = s.step == LEAT_JPEG_BLOCK_END;
+            const int add = end ? code->look[x] >> 4 & 15 : addend(x, s.length, s.size);
+            one = (single){pack(length, s.step, s.step, 0, add), need, end ? 0 : 1 << length};
+            n = 1 << (LEAT_JPEG_LOOK - need);
+        }
+        for (int i = 0; i < n; i++) out[x + i] = one;
     }
 }
 
 /* Ten bits that begin with this code and value: all of them, starting at x. Returns how many. A second code that lies there
- * too adds its length, its step and its mask. */
-static int fill_pairs(leat__jpeg_ac_table *table, const uint64_t single[LEAT_JPEG_LOOKS], int x, symbol s) {
-    enum { MASK = LEAT_JPEG_LOOKS - 1 };
+ * too adds its length and its step, and its value is behind more bits that are known. */
+static int fill_pairs(leat__jpeg_ac_table *table, const single singles[LEAT_JPEG_LOOKS], int x, symbol s) {
     const int length = s.length + s.size;
     if (s.step == LEAT_JPEG_BLOCK_END || length >= LEAT_JPEG_LOOK) {
         const int n = 1 << (LEAT_JPEG_LOOK - s.length);
-        memcpy(table->pair + x, single + x, (size_t)n * sizeof *single);
+        for (int i = 0; i < n; i++) table->pair[x + i] = unpack(singles[x + i].entry);
         return n;
     }
-    const int left = LEAT_JPEG_LOOK - length, n = 1 << left;
-    const int value = value_of(x >> left & ((1 << s.size) - 1), s.size);
-    const uint64_t alone = single[x], own_mask = ((1ull << 16) - 1) << 48, first_step = 0xff00;
-    const uint64_t first = (alone & ~own_mask) | (uint64_t)(uint16_t)value << 32 | LEAT_JPEG_TWO;
+    const int left = LEAT_JPEG_LOOK - length, n = 1 << left, bits = x >> left;
+    const int value = value_of(bits & ((1 << s.size) - 1), s.size);
+    const uint64_t alone = singles[x].entry;
+    const uint64_t first = pack(length, s.step, s.step, value, 0) - ((uint64_t)64 << 24);
     for (int i = 0; i < n; i++) {
-        const int next = i << length & MASK, next_length = table->code.look[next] >> 8;
-        const bool fits = next_length > 0 && next_length <= left;
-        table->pair[x + i] = fits ? first + (single[next] & ~first_step) : alone;
+        const single second = singles[i << length];
+        const uint64_t both =
+            first + (second.entry & ~(uint64_t)0xff00) - ((uint64_t)(unsigned)(bits * second.weight) << 48);
+        table->pair[x + i] = unpack(second.need <= left ? both : alone);
     }
     return n;
 }
@@ -126,43 +169,49 @@ bool leat__jpeg_ac_build(leat__jpeg_ac_table *table, const uint8_t counts[17], c
     if (same_code(&table->code, counts, symbols, n)) return true;
     for (int i = 0; i < n; i++)
         if ((symbols[i] & 15) > LEAT_JPEG_AC_SIZE_MAX) return false;
-    table->skip_look = 0;
+    table->skips = false;
     if (!build_code(&table->code, counts, symbols, n)) return false;
-    uint64_t single[LEAT_JPEG_LOOKS];
-    fill_single(single, &table->code);
+    single singles[LEAT_JPEG_LOOKS];
+    fill_single(singles, &table->code);
     for (int x = 0; x < LEAT_JPEG_LOOKS;) {
         const symbol s = symbol_of(table->code.look[x]);
-        if (s.length) x += fill_pairs(table, single, x, s);
-        else table->pair[x++] = 0;
+        if (s.length) x += fill_pairs(table, singles, x, s);
+        else table->pair[x] = unpack(singles[x].entry), x++;
     }
     return true;
 }
 
-/* The code that some bits begin with, of which `n` are known; length 0: they are not enough. */
-static inline symbol symbol_at(const leat__jpeg_code *code, uint32_t bits, int n) {
-    const uint16_t look = code->look[bits >> (16 - LEAT_JPEG_LOOK)];
-    symbol s = symbol_of(look);
-    if (!look && n > LEAT_JPEG_LOOK) {
-        const int found = leat__jpeg_code_long(code, bits, &s.length);
-        s = symbol_of((uint16_t)(s.length << 8 | found));
-    }
-    if (s.length > n) s.length = 0;
-    return s;
+/* A symbol and what `rest` says about the bits behind it. Steps never add up to so many that they lead from inside of a block
+ * to what looks like its end. */
+static inline uint16_t join(uint16_t own, uint16_t rest) {
+    enum { MOST = LEAT_JPEG_BLOCK_END - 63 };
+    return (own >> 8) + (rest >> 8 & (LEAT_JPEG_BLOCK_END - 1)) > MOST ? own : (uint16_t)(own + rest);
 }
 
-void leat__jpeg_ac_build_skip(leat__jpeg_ac_table *table, int look) {
-    if (table->skip_look == look) return;
-    for (uint32_t x = 0; x < 1u << look; x++) {
-        const uint32_t bits = x << (16 - look);
-        int length = 0, step = 0;
-        while (length < look && step < 60) { /* with one more it still fits into seven bits */
-            const symbol s = symbol_at(&table->code, bits << length & 0xffff, look - length);
-            if (!s.length) break;
-            length += s.length + s.size;
-            step += s.step;
-            if (s.step == LEAT_JPEG_BLOCK_END) break;
+/* What n bits say, if no more are known; shorter[1 << m] is the first of the 1 << m that m bits can say. */
+static void fill_skip(uint16_t *out, const leat__jpeg_code *code, const uint16_t *shorter, int n) {
+    int at = 0, k = 0;
+    for (int length = 1; length <= n; length++)
+        for (int i = 0; i < code->counts[length]; i++) {
+            const symbol s = symbol_of((uint16_t)(length << 8 | code->symbols[k++]));
+            const uint16_t own = (uint16_t)((length + s.size) | s.step << 8);
+            const int left = n - length - s.size, end = at + (1 << (n - length));
+            if (left <= 0 || s.step == LEAT_JPEG_BLOCK_END) {
+                for (; at < end; at++) out[at] = own;
+                continue;
+            }
+            const int period = 1 << left; /* whatever the value is, the same follows */
+            for (int x = 0; x < period; x++) out[at + x] = join(own, shorter[period + x]);
+            for (int x = at + period; x < end; x++) out[x] = out[x - period];
+            at = end;
         }
-        table->skip[x] = (uint16_t)(length | step << 8);
-    }
-    table->skip_look = look;
+    memset(out + at, 0, (size_t)((1 << n) - at) * sizeof *out);
+}
+
+void leat__jpeg_ac_build_skip(leat__jpeg_ac_table *table) {
+    uint16_t shorter[1 << LEAT_JPEG_SKIP_LOOK];
+    if (table->skips) return;
+    for (int n = 1; n < LEAT_JPEG_SKIP_LOOK; n++) fill_skip(shorter + (1 << n), &table->code, shorter, n);
+    fill_skip(table->skip, &table->code, shorter, LEAT_JPEG_SKIP_LOOK);
+    table->skips = true;
 }

@@ -15,8 +15,7 @@
 #include "decode/jpeg/jpeg_progressive.h"
 
 enum {
-    BLOCKS_AT_ONCE = 48, /* 6 KiB of coefficients: they stay in the first cache until the IDCT */
-    LONG_SCAN = 1 << 20 /* bytes: skipping them with the larger tables saves more than building those costs */
+    BLOCKS_AT_ONCE = 48 /* 6 KiB of coefficients: they stay in the first cache until the IDCT */
 };
 
 typedef struct plane { /* of one component                                  */
@@ -42,7 +41,6 @@ struct leat__jpeg_own {
     int mcu_row;          /* the next to be decoded                            */
     int mcu_x, mcu_x_end; /* columns of MCUs that hold anything of the part    */
     int64_t at;           /* the MCU that the scan is in front of              */
-    int skip_look;        /* bits of a look when blocks are skipped            */
     leat__jpeg_positions positions;
     leat__jpeg_stored stored; /* of a file of several scans                        */
     plane plane[3];
@@ -93,7 +91,7 @@ static bool build_tables(leat__jpeg_own *own) {
 /* Called only when blocks are skipped: those outside of a region, or chroma when gray is wanted. */
 static void build_skip(leat__jpeg_own *own) {
     for (int i = 0; i < own->head.n_components; i++)
-        leat__jpeg_ac_build_skip(&own->ac[own->head.component[i].ac], own->skip_look);
+        leat__jpeg_ac_build_skip(&own->ac[own->head.component[i].ac]);
 }
 
 /* By the size of their blocks. Small ones have no fast form, as in libjpeg-turbo. */
@@ -173,8 +171,7 @@ static bool begin_scan(leat__jpeg_own *own, leat__decode_job *job) {
                leat__jpeg_stored_read(&own->stored, &own->head, &own->scan, own->dc, own->ac);
     for (int u = 0; u < own->scan.n_units; u++)
         if (!own->scan.unit[u].wanted)
-            leat__jpeg_ac_build_skip(&own->ac[own->head.component[own->scan.unit[u].component].ac],
-                                     own->skip_look);
+            leat__jpeg_ac_build_skip(&own->ac[own->head.component[own->scan.unit[u].component].ac]);
     own->scan.tracked = own->positions.asked != NULL;
     leat__jpeg_scan_begin(&own->scan, own->head.scan, own->head.end);
     own->at = 0;
@@ -189,7 +186,6 @@ bool leat__jpeg_own_begin(leat__jpeg_own *own, leat__decode_job *job, int channe
     own->apart = 0;
     own->n_planes = channels == 1 ? 1 : own->head.n_components;
     if (!build_tables(own) || !take_memory(own, job->arena)) return false;
-    own->skip_look = own->head.end - own->head.scan < LONG_SCAN ? LEAT_JPEG_LOOK : LEAT_JPEG_SKIP_LOOK;
     lay_out_units(own);
     if (!begin_scan(own, job)) return false;
     own->mcu_row = 0;

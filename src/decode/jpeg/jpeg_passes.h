@@ -20,11 +20,11 @@ ALWAYS_INLINE int dc_first_run(leat__jpeg_scan *scan, const leat__jpeg_strip *st
     const uint8_t *const limit = scan->limit;
     bool bad = false;
     int i = from;
+    if (r.next <= limit) refill(&r);
     for (; i < to && r.next <= limit; i++)
         for (int u = 0; u < scan->n_units; u++) {
             const leat__jpeg_unit *unit = &scan->unit[u];
             int16_t *block = strip->blocks[u] + i * strip->step[u];
-            refill(&r);
             const int dc = scan->prediction[unit->component] + read_difference(unit->dc, &r, &bad);
             const int value = (int)((unsigned)dc << strip->low);
             scan->prediction[unit->component] = dc;
@@ -97,27 +97,28 @@ ALWAYS_INLINE bool long_band_step(band *b, leat__jpeg_bits *r) {
 /* As read_step of jpeg_blocks.h. */
 ALWAYS_INLINE bool band_step(band *b, leat__jpeg_bits *r) {
     const leat__jpeg_ac_table *ac = b->strip->ac;
-    const uint64_t entry = ac->pair[look(r)], bits = r->bits, set = b->set;
-    if (LEAT_UNLIKELY(!entry)) return long_band_step(b, r);
-    const size_t first = b->k + (uint8_t)(entry >> 8), second = b->k + (uint8_t)(entry >> 16);
-    const int value = masked_value(r, (unsigned)entry & 63, (unsigned)(entry >> 48));
-    take_entry(r, entry);
-    put_value(b, first, (int16_t)(entry >> 32));
-    put_value(b, second, value);
+    const leat__jpeg_pair *entry = &ac->pair[look(r)];
+    const uint64_t bits = r->bits, set = b->set;
+    if (LEAT_UNLIKELY(!entry->length)) return long_band_step(b, r);
+    const size_t first = b->k + entry->first, second = b->k + entry->second;
+    take(r, entry->length);
+    put_value(b, first, entry->value);
+    const uint64_t with_first = b->set;
+    put_value(b, second, second_value(entry, bits));
     b->k = second;
     if (LEAT_LIKELY(second < (size_t)b->strip->last)) return true;
-    if (LEAT_UNLIKELY(first >= (size_t)b->strip->last && first < LEAT_JPEG_BLOCK_END &&
-                      entry & LEAT_JPEG_TWO)) {
+    if (LEAT_UNLIKELY(first >= (size_t)b->strip->last && first < LEAT_JPEG_BLOCK_END && second > first)) {
         r->bits = bits; /* the second one is of the next block, and its value went nowhere */
-        r->count += (uint8_t)entry;
+        r->count += entry->length;
         const unsigned code = ac->code.look[look(r)];
         take(r, (code >> 8) + (code & 15));
         b->set = set;
-        put_value(b, first, (int16_t)(entry >> 32));
+        put_value(b, first, entry->value);
         return band_end(b, first);
     }
     if (second < LEAT_JPEG_BLOCK_END) return band_end(b, second);
-    b->end = LEAT_JPEG_END_BITS(entry) + 1;
+    b->set = with_first;
+    b->end = entry->add + 1u;
     return false;
 }
 
