@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nearly all of a decoder's time is spent in the two loops below, so they are written for the processor: values are taken
- * out of the stream by masks instead of branches, two coefficients for each look into a table, and the reader lives in
- * registers for a run of blocks. What can go wrong is gathered in a flag that is looked at once a run; memory stays safe
- * whatever the bits say, because positions go through a table that has a harmless place for each wrong one.
+/* Nearly all of a decoder's time is spent in the two loops below, so they are written for the processor: values are made by
+ * an addition and never by a branch, a look into a table gives two coefficients, and the reader lives in registers for a run of
+ * blocks. What can go wrong is gathered in a flag that is looked at once a run; memory stays safe whatever the bits say, because
+ * positions go through a table that has a harmless place for each wrong one.
  *
  * They are plain C and stand in a header because they are compiled twice: as they are, and for processors that shift by
  * any register. */
@@ -96,14 +96,14 @@ ALWAYS_INLINE int next_value(const leat__jpeg_bits *r, int size) {
     return x > mask / 2 ? x : x - mask;
 }
 
-/* A reader at the end of a run. */
+/* A reader at the end of a run, with nothing above its count. */
 ALWAYS_INLINE leat__jpeg_bits whole(leat__jpeg_bits r) {
     r.count &= 63;
     return r;
 }
 
-/* A symbol whose code, or the sign behind it, is too long for a look. What is called out of line gets no address of the reader or the flag: they
- * would have to live in memory then. */
+/* A symbol whose code, or the sign behind it, is too long for a look. What is called out of line gets no address of the
+ * reader or the flag: they would have to live in memory then. */
 static __attribute__((noinline)) unsigned find_long(const leat__jpeg_code *code, uint64_t bits) {
     const unsigned found = code->look[bits >> (64 - LEAT_JPEG_LOOK)]; /* its value begins behind the look */
     if (found) return found;
@@ -185,7 +185,8 @@ ALWAYS_INLINE bool read_step(const leat__jpeg_ac_table *ac, leat__jpeg_bits *r, 
     return finish(k, (size_t)(second - slots), bad);
 }
 
-/* A refill gives 56 bits, and a step takes at most 20. */
+/* A refill gives 56 bits. A step takes at most a look and ten bits of a value: 20 here, 22 where blocks are skipped. After two
+ * steps at least 12 are left, which is enough for the next look, so every second step refills behind its look. */
 ALWAYS_INLINE size_t read_block(const leat__jpeg_unit *unit, leat__jpeg_bits *r, int *prediction,
                                 int16_t *block, bool *bad) {
     size_t k = 0;
