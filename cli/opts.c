@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-enum { OPTS_MAX = 32, HELP = 1000, FIRST = 1001 };
+enum { OPTS_MAX = 48, HELP = 1000, FIRST = 1001 };
 
 int cli_fail(const char *verb, int code, const char *fmt, ...) {
     va_list args;

@@ -202,34 +202,66 @@ typedef struct leat_synth_config { /* zeroed = the defaults named here          
 LEAT_API int leat_synth(const char *folder, const leat_synth_config *synth, const leat_tool_config *config,
                         leat_error *err);
 
+/* What leat_pack_config.how is a sum of. */
+enum {
+    LEAT_PACK_ORIENT = 1,   /* turn pictures as EXIF says, where they are stored anew               */
+    LEAT_PACK_CHECK = 2,    /* decode every picture, also where files are stored as they are        */
+    LEAT_PACK_POSITIONS = 4 /* note positions in JPEGs too, beside the shards                       */
+};
+
 typedef struct leat_pack_config { /* zeroed = the defaults named here                       */
-    int width, height;            /* 0 = as they are, bytes copied; else resized            */
-    int raw;                      /* 1 = u8 pixels (needs a size); 0 = image files          */
+    int width, height;            /* 0 = as they are; else resized                          */
+    int raw;                      /* 1 = u8 pixels; 0 = image files. store says more        */
     int quality;                  /* 0 = 95, of resized JPEGs                               */
     int n_shards;                 /* 0 = as many as shard_bytes says                        */
     uint64_t shard_bytes;         /* 0 = about 128 MB; less for small sets, for 16 shards   */
     const char *prefix;           /* NULL = "data": data-00000-of-00004.tfrecord            */
-    const char *image_key;        /* NULL = "image"                                         */
-    const char *label_key;        /* NULL = "label"                                         */
+    const char *image_key;        /* NULL = as the preset of features says                  */
+    const char *label_key;        /* the same                                               */
     int shuffle;                  /* 1 = samples in a shuffled order over the shards        */
-    uint64_t seed;
-    int on_error;         /* LEAT_ON_ERROR_RAISE or _SKIP                           */
-    int force;            /* 1 = removes another pack of that prefix, and begins anew */
-    uint64_t reserved[8]; /* must be 0 */
+    uint64_t seed;                /* of that order, and of augment                          */
+    int on_error;                 /* LEAT_ON_ERROR_RAISE or _SKIP                           */
+    int force;                    /* 1 = removes another pack of that prefix, and begins anew */
+    /* A preset, then roles and their names: NULL = "simple"; "tfds", "slim"; "simple filename=path". Roles are image, label,
+     * format, height, width, channels, text, filename, copy. */
+    const char *features;
+    /* "original", "jpeg", "raw", or "auto rate=5000", "auto bytes=20e9": measured, the smallest that gives the rate, or the
+     * fastest within the bytes. NULL = as width, height and raw say. */
+    const char *store;
+    const char *split;      /* NULL = one set; "0.8,0.1,0.1 by=hash": arguments of the operation split */
+    const char *quarantine; /* a folder that files which are left out are copied to; NULL = none      */
+    const char *augment;    /* operations that make the copies, which end in u8 pixels; NULL = none    */
+    int copies;             /* augmented ones beside each original, of train alone if there is a split */
+    int part, n_parts;      /* this process makes shards part, part + n_parts, ...; n_parts 0 = all     */
+    int how;                /* LEAT_PACK_*                                            */
+    uint64_t reserved[1];   /* must be 0 */
 } leat_pack_config;
 
 typedef struct leat_pack_report {
     uint64_t n_samples, n_bad, n_shards, n_kept; /* kept: whole shards of an earlier run      */
     uint64_t bytes;
-    int n_classes;        /* 0 = no labels                                                            */
-    uint64_t reserved[8]; /* 0 */
+    int n_classes;         /* 0 = no labels                                                            */
+    uint64_t source_bytes; /* that the stored samples had in the data set                              */
+    uint64_t n_duplicates; /* samples whose content an earlier one has too                             */
+    uint64_t reserved[6];  /* 0 */
 } leat_pack_report;
 
-/* A folder of images to sharded TFRecords of tf.train.Examples with the features image, label, and for raw pixels
- * height, width, channels. Shards appear whole, by rename; running again after an interruption goes on with the missing
- * ones and gives the same bytes. LEAT_ERR_STATE: another pack is there, or another process is packing there. */
+/* A data set to sharded TFRecords of tf.train.Examples. source: a folder of images, a .csv list, TFRecords, .npy and CIFAR
+ * files, or the text of a pipeline without batch. Beside the shards there are their indexes, manifest.json, rejects.tsv and
+ * duplicates.tsv (docs/pack.md). Shards appear whole, by rename; running again after an interruption goes on with the missing
+ * ones and gives the same bytes. LEAT_ERR_STATE: another pack is there, or another process is packing there. log tells which
+ * inputs were slowest and largest. */
 LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_config *pack,
                        leat_pack_report *report, const leat_tool_config *config, leat_error *err);
+/* After all parts: checks that every shard is there and writes the manifest. prefix as in leat_pack_config. LEAT_ERR_STATE:
+ * a shard is missing. */
+LEAT_API int leat_pack_join(const char *out, const char *prefix, leat_pack_report *report,
+                            const leat_tool_config *config, leat_error *err);
+/* Reads a finished pack again: digests of shards, checksums of records, and every picture is decoded. bad as for leat_check,
+ * may be NULL. Returns 0 whether or not something is bad: n_bad of the report tells. */
+LEAT_API int leat_pack_verify(const char *out, const char *prefix,
+                              int (*bad)(void *user, const leat_check_bad *bad), void *user,
+                              leat_check_report *report, const leat_tool_config *config, leat_error *err);
 
 typedef struct leat_feature { /* one feature of a tf.train.Example                      */
     const char *name;         /* UTF-8                                                  */

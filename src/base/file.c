@@ -277,7 +277,17 @@ void leat__out_abort(leat__out **handle) {
     *handle = NULL;
 }
 
-int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err) {
+/* From its temporary name to its own: 0, or 1 if it must be new and there is one. File systems without links cannot tell. */
+static int settle(const char *temporary, const char *path, bool fresh, leat_error *err) {
+    const int linked = fresh ? link(temporary, path) : -1, sys = errno;
+    if (linked == 0 || (fresh && sys == EEXIST)) {
+        unlink(temporary);
+        return linked == 0 ? 0 : 1;
+    }
+    return rename(temporary, path) == 0 ? 0 : fail_path(err, errno, "rename into place", path);
+}
+
+static int write_whole(const char *path, const void *bytes, size_t n, bool fresh, leat_error *err) {
     char temporary[PATH_MAX];
     if (!leat__temporary_name(temporary, sizeof temporary, path))
         return fail_path(err, ENAMETOOLONG, "create", path);
@@ -286,10 +296,19 @@ int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *
     out.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (out.fd < 0) return fail_path(err, errno, "create", temporary);
     int rc = write_fully(&out, bytes, n, err);
+    if (rc == 0 && fresh && fsync(out.fd) != 0) rc = fail_path(err, errno, "sync", path);
     if (close(out.fd) != 0 && rc == 0) rc = fail_path(err, errno, "close", path);
-    if (rc == 0 && rename(temporary, path) != 0) rc = fail_path(err, errno, "rename into place", path);
+    if (rc == 0) rc = settle(temporary, path, fresh, err);
     if (rc < 0) unlink(temporary);
     return rc;
+}
+
+int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err) {
+    return write_whole(path, bytes, n, false, err);
+}
+
+int leat__file_write_new(const char *path, const void *bytes, size_t n, leat_error *err) {
+    return write_whole(path, bytes, n, true, err);
 }
 
 int leat__file_remove(const char *path, leat_error *err) {

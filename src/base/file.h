@@ -63,6 +63,9 @@ void leat__out_abort(leat__out **out);
 
 /* Writes a whole file, by rename too, but without fsync: for data that can be made again. */
 int leat__file_write(const char *path, const void *bytes, size_t n, leat_error *err);
+/* The same of a file that several processes may want to write: the first one's stays. 0 = it is this one's, synced; 1 = there is
+ * one already. */
+int leat__file_write_new(const char *path, const void *bytes, size_t n, leat_error *err);
 
 /* grow.c: a file that is written in place, by several threads at once if they like, and read meanwhile. fresh: it must
  * not exist; otherwise it must. Only its owner may write to it. A link is not followed. Closed as other files are. */

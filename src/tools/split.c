@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plan/select.h"
-#include "tools/tools.h"
+#include "tools/dataset.h"
 
 typedef struct content {
     uint64_t hash;
@@ -40,28 +39,6 @@ void leat_split_free(leat_split_report *report) {
 
 /* ------------------------------------------------------------------------------------------ the text */
 
-static bool add(leat__buf *text, const char *words) {
-    return leat__buf_append(text, words, strlen(words));
-}
-
-/* A value in quotes, whatever it holds: "it"'"'"s". */
-static bool add_quoted(leat__buf *text, const char *value) {
-    bool fits = add(text, "\"");
-    for (const char *c = value; *c && fits; c++)
-        fits = *c == '"' ? add(text, "\"'\"'\"") : leat__buf_append(text, c, 1);
-    return fits && add(text, "\"");
-}
-
-static bool is_text(const char *dataset) {
-    char word[32];
-    const size_t n = strcspn(dataset, " \t\n|");
-    if (strchr(dataset, '|')) return true;
-    if (n >= sizeof word || dataset[n] == 0) return false;
-    snprintf(word, sizeof word, "%.*s", (int)n, dataset);
-    const leat__op *op = leat__op_find(word);
-    return op && op->kind == LEAT_OP_SOURCE;
-}
-
 static bool ends_with(const char *text, const char *end) {
     const size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
@@ -74,85 +51,65 @@ static const char *name_or(const char *name, const char *other) {
 /* The data set as a pipeline. */
 static bool write_source(leat__buf *text, const char *dataset, const leat_split_config *split) {
     leat__stat st;
-    if (is_text(dataset)) return leat__buf_append(text, dataset, strlen(dataset) + 1);
+    if (leat__dataset_is_text(dataset)) return leat__buf_append(text, dataset, strlen(dataset) + 1);
     const bool folder = leat__file_stat(dataset, &st, NULL) == 0 && st.is_dir;
     const bool list = ends_with(dataset, ".csv") || ends_with(dataset, ".tsv");
-    bool fits = add(text, folder ? "folder " : list ? "list " : "tfrecord ") && add_quoted(text, dataset);
-    if (!folder) fits = fits && add(text, " max_bytes=1"); /* no batch is ever made */
+    bool fits = leat__text_add(text, folder ? "folder "
+                                     : list ? "list "
+                                            : "tfrecord ") &&
+                leat__text_add_quoted(text, dataset);
+    if (!folder) fits = fits && leat__text_add(text, " max_bytes=1"); /* no batch is ever made */
     if (!folder && !list)
-        fits = fits && add(text, " | parse ") && add(text, name_or(split->image, "image")) &&
-               add(text, ":bytes ") && add(text, name_or(split->label, "label")) && add(text, ":int64");
+        fits = fits && leat__text_add(text, " | parse ") &&
+               leat__text_add(text, name_or(split->image, "image")) && leat__text_add(text, ":bytes ") &&
+               leat__text_add(text, name_or(split->label, "label")) && leat__text_add(text, ":int64");
     return fits && leat__buf_append(text, "", 1);
 }
 
 static bool write_split(leat__buf *text, const leat_split_config *split) {
     char seed[64];
     snprintf(seed, sizeof seed, " seed=%" PRIu64, split->seed);
-    return add(text, "split part=train fractions=") &&
-           add_quoted(text, name_or(split->fractions, "0.8,0.2")) && add(text, " by=") &&
-           add_quoted(text, name_or(split->by, "random")) && add(text, " group=") &&
-           add_quoted(text, name_or(split->group, "")) && add(text, " field=") &&
-           add_quoted(text, name_or(split->label, "label")) &&
-           (!split->stratify || add(text, " stratify=true")) && (!split->seeded || add(text, seed)) &&
-           leat__buf_append(text, "", 1);
+    return leat__text_add(text, "split part=train fractions=") &&
+           leat__text_add_quoted(text, name_or(split->fractions, "0.8,0.2")) &&
+           leat__text_add(text, " by=") && leat__text_add_quoted(text, name_or(split->by, "random")) &&
+           leat__text_add(text, " group=") && leat__text_add_quoted(text, name_or(split->group, "")) &&
+           leat__text_add(text, " field=") && leat__text_add_quoted(text, name_or(split->label, "label")) &&
+           (!split->stratify || leat__text_add(text, " stratify=true")) &&
+           (!split->seeded || leat__text_add(text, seed)) && leat__buf_append(text, "", 1);
 }
 
 /* ------------------------------------------------------------------------------------------- the plan */
 
-/* The fields of the batch, as plan functions see them. */
+/* Values by the names of their fields. */
 static void find_fields(work *w) {
-    leat__planner *planner = w->planner;
     w->label = w->image = -1;
-    planner->n_fields = w->plan.n_values;
     for (int i = 0; i < w->plan.n_outputs; i++) {
         const leat__output *out = &w->plan.output[i];
-        planner->field[out->value] = (leat__plan_field){.info = out->field, .pass = -1};
-        planner->live[out->value] = true;
         if (strcmp(out->field.name, name_or(w->split->label, "label")) == 0) w->label = out->value;
         if (strcmp(out->field.name, name_or(w->split->image, "image")) == 0) w->image = out->value;
     }
 }
 
-/* The tool added the operation split: its column says nothing to the user. */
-static int without_column(int rc, leat_error *err) {
-    if (rc == 0 || !err || err->column == 0) return rc;
-    const char *colon = strstr(err->message, ": ");
-    if (colon) memmove(err->message, colon + 2, strlen(colon + 2) + 1);
-    err->column = 0;
-    return rc;
-}
-
 static int plan_text(work *w, const char *dataset, leat_error *err) {
     leat__buf text = {.kind = LEAT_MEM_TOOL}, split = {.kind = LEAT_MEM_TOOL};
     const leat__open_options open = leat__tool_open_options(w->config);
-    const leat_config config = {.n_threads = open.n_threads,
-                                .on_error = LEAT_ON_ERROR_SKIP,
-                                .cache_dir = open.cache_dir,
-                                .no_side_files = open.no_side_files,
-                                .trust_cache = open.trust,
-                                .progress = open.progress,
-                                .user = open.user};
+    const leat_config config = leat__tool_pipeline_config(w->config);
     int rc = 0;
     if (!write_source(&text, dataset, w->split) || !write_split(&split, w->split) ||
         !(w->spec = leat_spec_new((const char *)text.data)))
         rc = leat__fail_memory(err, text.size, "a pipeline");
     if (rc == 0) rc = leat_spec_error(w->spec, err);
     if (rc == 0) rc = leat__plan_build(&w->plan, w->spec, &config, err);
-    if (rc == 0) {
-        w->planned = true;
-        leat_spec_add(w->spec, (const char *)split.data);
-        rc = without_column(leat_spec_error(w->spec, err), err);
-    }
+    if (rc == 0) w->planned = true;
     if (rc == 0 && w->plan.stream)
         rc = leat__fail(
             err, LEAT_ERR_UNSUPPORTED,
             "compressed files are read one record after the other: unpack them to look at a split");
     if (rc == 0) {
+        rc = leat__dataset_split(w->planner, &w->plan, w->spec, &config, &open, (const char *)split.data,
+                                 &w->sides, err);
         w->use = &w->spec->use[w->spec->n_uses - 1];
-        *w->planner = (leat__planner){.plan = &w->plan, .spec = w->spec, .config = &config, .open = open};
         find_fields(w);
-        rc = without_column(leat__split_sides(w->planner, w->use, &w->sides, err), err);
-        w->planner->config = NULL;
     }
     leat__buf_free(&text);
     leat__buf_free(&split);
@@ -266,11 +223,11 @@ static int find_leaks(work *w, uint64_t *answer, int (*leak)(void *, const leat_
 /* ---------------------------------------------------------------------------------------------- lists */
 
 static bool add_cell(leat__buf *row, const char *text) {
-    if (!strpbrk(text, ",\"\r\n") && *text) return add(row, text);
-    bool fits = add(row, "\"");
+    if (!strpbrk(text, ",\"\r\n") && *text) return leat__text_add(row, text);
+    bool fits = leat__text_add(row, "\"");
     for (const char *c = text; *c && fits; c++)
-        fits = *c == '"' ? add(row, "\"\"") : leat__buf_append(row, c, 1);
-    return fits && add(row, "\"");
+        fits = *c == '"' ? leat__text_add(row, "\"\"") : leat__buf_append(row, c, 1);
+    return fits && leat__text_add(row, "\"");
 }
 
 /* Labels are numbers: a program that reads one part only would number names anew. */
@@ -282,9 +239,9 @@ static bool add_row(work *w, leat__buf *row, uint64_t position) {
     if (w->classes.n_classes) {
         const uint32_t c = w->classes.class[position];
         snprintf(label, sizeof label, ",%" PRId64, c == LEAT_NO_CLASS ? -1 : w->classes.number[c]);
-        fits = fits && add(row, label);
+        fits = fits && leat__text_add(row, label);
     }
-    return fits && add(row, "\n");
+    return fits && leat__text_add(row, "\n");
 }
 
 static int write_list(work *w, int part, leat_error *err) {
@@ -294,7 +251,7 @@ static int write_list(work *w, int part, leat_error *err) {
     leat__out *out = NULL;
     snprintf(path, sizeof path, "%s/%s.csv", w->split->write, leat_split_part(part));
     int rc = leat__out_open(&out, path, err);
-    bool fits = add(&rows, w->classes.n_classes ? "path,label\n" : "path\n");
+    bool fits = leat__text_add(&rows, w->classes.n_classes ? "path,label\n" : "path\n");
     for (uint64_t i = 0; i <= w->sides.n && rc == 0 && fits; i++) {
         if (i < w->sides.n && w->sides.side[i] == part) fits = add_row(w, &rows, i);
         if (rows.size < FLUSH && i < w->sides.n) continue;

@@ -1,38 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder that a pack is written to:
  *
- *     data-00000-of-00004.tfrecord             a shard; appears whole, by rename
+ *     data-00000-of-00004.tfrecord             a shard; appears whole, by rename. With a split data-train-...
  *     .data-00000-of-00004.tfrecord.leatidx    its index
+ *     .data-00000-of-00004.tfrecord.leatnote   its note, see pack_note.c
  *     data-classes.txt                         names of the classes; line number - 1 is the label
- *     .data.leatpack                           the journal: what is packed, then a line a shard
+ *     manifest.json rejects.tsv duplicates.tsv with another prefix than data: PREFIX-manifest.json
+ *     .data.leatrecord                         the recipe, see pack_record.c
+ *     .data.leatpack                           held by a process that packs all parts; says which one
  *
- * A process holds the journal while it packs. Killed at any instant, it leaves a journal that is right (a
- * last line without its end does not count), whole shards, of which some may have no line and are made again,
- * and files with .tmp- in their names, which the next run removes. */
+ * Killed at any instant, a process leaves whole shards, of which some may have no note and are made again, and files with
+ * .tmp- in their names, which the next run removes. */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 #include "tools/pack/pack.h"
 
-void leat__pack_shard_path(const leat__packing *self, uint64_t shard, char *path, size_t cap) {
-    snprintf(path, cap, "%s/%s-%05" PRIu64 "-of-%05" PRIu64 ".tfrecord", self->out, self->pack.prefix, shard,
-             self->n_shards);
+bool leat__pack_prefix_allowed(const char *text) {
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < 32 || *c == '/' || *c == 127) return false;
+    return *text != 0 && *text != '.' && strlen(text) <= 150;
 }
 
-static void journal_path(const leat__packing *self, char *path, size_t cap) {
+leat__pack_place leat__pack_place_of(const leat__packing *self) {
+    return (leat__pack_place){.out = self->out, .prefix = self->pack.prefix};
+}
+
+void leat__pack_shard_path(const leat__pack_place *place, const char *set, uint64_t number, uint64_t n,
+                           bool note, char *path, size_t cap) {
+    snprintf(path, cap, "%s/%s%s%s%s-%05" PRIu64 "-of-%05" PRIu64 ".tfrecord%s", place->out, note ? "." : "",
+             place->prefix, *set ? "-" : "", set, number, n, note ? ".leatnote" : "");
+}
+
+void leat__pack_list_path(const leat__pack_place *place, const char *name, char *path, size_t cap) {
+    if (strcmp(place->prefix, LEAT_PACK_PREFIX) == 0) snprintf(path, cap, "%s/%s", place->out, name);
+    else snprintf(path, cap, "%s/%s-%s", place->out, place->prefix, name);
+}
+
+void leat__pack_classes_path(const leat__pack_place *place, char *path, size_t cap) {
+    snprintf(path, cap, "%s/%s-classes.txt", place->out, place->prefix);
+}
+
+void leat__pack_record_path(const leat__pack_place *place, char *path, size_t cap) {
+    snprintf(path, cap, "%s/.%s.leatrecord", place->out, place->prefix);
+}
+
+static void lock_path(const leat__packing *self, char *path, size_t cap) {
     snprintf(path, cap, "%s/.%s.leatpack", self->out, self->pack.prefix);
 }
 
-static const char *shown_place(const leat__packing *self, char *text, size_t cap) {
+const char *leat__pack_place_shown(const leat__pack_place *place, char *text, size_t cap) {
     char path[PATH_MAX];
-    const int n = snprintf(path, sizeof path, "%s/%s", self->out, self->pack.prefix);
+    const int n = snprintf(path, sizeof path, "%s/%s", place->out, place->prefix);
     return leat__printable(text, cap, path, (size_t)n);
 }
 
 /* ---------------------------------------------------------------------------------- files of a pack */
 
-typedef enum entry { ENTRY_OTHER, ENTRY_SHARD, ENTRY_INDEX, ENTRY_CLASSES, ENTRY_TEMPORARY } entry;
+typedef enum entry { ENTRY_OTHER, ENTRY_SHARD, ENTRY_SIDE, ENTRY_LIST, ENTRY_TEMPORARY } entry;
 
 /* Past the text, or past one or more digits if text is NULL; NULL if they are not there. */
 static const char *skip(const char *at, const char *text) {
@@ -41,18 +67,46 @@ static const char *skip(const char *at, const char *text) {
     return n > 0 && (!text || strncmp(at, text, n) == 0) ? at + n : NULL;
 }
 
+/* Past the name of a shard behind its prefix. */
+static const char *skip_shard(const char *rest) {
+    for (int s = -1; s < LEAT_PACK_SETS; s++) {
+        const char *at = s < 0 ? rest : skip(skip(rest, leat_split_part(s)), "-");
+        at = skip(skip(skip(skip(at, NULL), "-of-"), NULL), ".tfrecord");
+        if (at) return at;
+    }
+    return NULL;
+}
+
+/* Past the name of a list or a record; *dots: how many dots it begins with. */
+static const char *skip_list(const char *name, const char *prefix, size_t *dots) {
+    static const char *const lists[] = {"manifest.json", "rejects.tsv", "duplicates.tsv"};
+    const bool plain = strcmp(prefix, LEAT_PACK_PREFIX) == 0;
+    *dots = 0;
+    for (size_t i = 0; i < LEAT_COUNT(lists); i++) {
+        const char *end = skip(plain ? name : skip(skip(name, prefix), "-"), lists[i]);
+        if (end) return end;
+    }
+    const char *classes = skip(skip(name, prefix), "-classes.txt");
+    if (classes) return classes;
+    *dots = 1;
+    return skip(skip(name, prefix), ".leatrecord");
+}
+
 static entry entry_of(const char *name, const char *prefix) {
     const size_t dots = strspn(name, ".");
-    const char *rest = skip(skip(name + dots, prefix), "-"), *shard, *classes;
-    shard = skip(skip(skip(skip(rest, NULL), "-of-"), NULL), ".tfrecord");
-    classes = skip(rest, "classes.txt");
-    const char *end = shard ? shard : classes;
-    if (!end) return ENTRY_OTHER;
-    const char *index = shard ? skip(shard, ".leatidx") : NULL;
-    if (dots > 0 && leat__temporary_of(name) && skip(index ? index : end, ".tmp-")) return ENTRY_TEMPORARY;
-    if (dots == 1 && index && !*index) return ENTRY_INDEX;
-    if (dots == 0 && !*end) return shard ? ENTRY_SHARD : ENTRY_CLASSES;
-    return ENTRY_OTHER;
+    const bool temporary = dots > 0 && leat__temporary_of(name) > 0;
+    const char *shard = skip_shard(skip(skip(name + dots, prefix), "-"));
+    if (shard) {
+        const char *side = skip(shard, ".leatidx");
+        if (!side) side = skip(shard, ".leatnote");
+        if (temporary && skip(side ? side : shard, ".tmp-")) return ENTRY_TEMPORARY;
+        if (dots == 1 && side && !*side) return ENTRY_SIDE;
+        return dots == 0 && !*shard ? ENTRY_SHARD : ENTRY_OTHER;
+    }
+    size_t own;
+    const char *list = skip_list(name + dots, prefix, &own);
+    if (list && temporary && skip(list, ".tmp-")) return ENTRY_TEMPORARY;
+    return list && dots == own && !*list ? ENTRY_LIST : ENTRY_OTHER;
 }
 
 typedef struct cleaning {
@@ -72,92 +126,101 @@ static int clean_entry(void *user, const char *name, char kind, leat_error *err)
     return leat__file_remove(path, err);
 }
 
-/* ------------------------------------------------------------------------------------------ journal */
-
-/* A line of the title that a journal begins with, without its first word. */
-static void title_line(char *out, size_t cap, const char *title, int number) {
-    for (; number > 0 && title; number--) {
-        title = strchr(title, '\n');
-        if (title) title++;
-    }
-    const char *begin = title ? strchr(title, ' ') : NULL, *end = begin ? strchr(begin, '\n') : NULL;
-    if (end) leat__printable(out, cap, begin + 1, (size_t)(end - begin - 1));
-    else snprintf(out, cap, "?");
+static int count_entry(void *user, const char *name, char kind, leat_error *err) {
+    (void)kind, (void)err;
+    cleaning *c = user;
+    c->n_shards += entry_of(name, c->self->pack.prefix) == ENTRY_SHARD;
+    return 0;
 }
 
-static int refuse_other(const leat__packing *self, const char *journal, leat_error *err) {
-    char place[300], was[260], asked[260];
-    shown_place(self, place, sizeof place);
-    title_line(was, sizeof was, journal, 1);
-    title_line(asked, sizeof asked, self->title, 1);
-    const bool other_data = strcmp(was, asked) != 0;
-    if (!other_data) {
-        title_line(was, sizeof was, journal, 2);
-        title_line(asked, sizeof asked, self->title, 2);
+/* --------------------------------------------------------------------------------------------- hold */
+
+static int refuse_second(const leat__packing *self, leat_error *err) {
+    char path[PATH_MAX], shown[300], who[200] = "";
+    const leat__pack_place place = leat__pack_place_of(self);
+    leat__buf holder = {.kind = LEAT_MEM_TOOL};
+    lock_path(self, path, sizeof path);
+    if (leat__file_read_all(path, &holder, 4096, NULL) == 0 && holder.size > 0) {
+        const size_t n = LEAT_MIN(holder.size, sizeof who - 8);
+        who[0] = ' ';
+        who[1] = '(';
+        leat__printable(who + 2, sizeof who - 4, holder.data, holder.data[n - 1] == '\n' ? n - 1 : n);
+        strcat(who, ")");
     }
+    leat__buf_free(&holder);
     return leat__fail(err, LEAT_ERR_STATE,
-                      "%s-* is a pack of other %s (there: %s; asked for: %s): name another folder or prefix, "
-                      "or use force to "
-                      "replace it",
-                      place, other_data ? "images" : "options", was, asked);
+                      "another process is packing %s-*%s: wait for it, or name another folder or prefix",
+                      leat__pack_place_shown(&place, shown, sizeof shown), who);
 }
 
-/* Marks the shards that the journal knows and that still have the size they had. */
-static void keep_finished(leat__packing *self, const char *lines) {
-    for (const char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        uint64_t n[4];
-        if (sscanf(line, "done %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " ", &n[0], &n[1], &n[2],
-                   &n[3]) != 4 ||
-            n[0] >= self->n_shards)
-            continue;
+/* One process that makes all shards holds the folder. Parts do not: they only make what others would make alike. */
+static int take_hold(leat__packing *self, leat_error *err) {
+    char path[PATH_MAX];
+    leat__buf content = {.kind = LEAT_MEM_TOOL};
+    lock_path(self, path, sizeof path);
+    const int rc = leat__journal_open(&self->lock, path, &content, err);
+    leat__buf_free(&content);
+    return rc == LEAT_ERR_STATE ? refuse_second(self, err) : rc;
+}
+
+/* For whoever comes second. */
+static int say_who(leat__packing *self, leat_error *err) {
+    char path[PATH_MAX], who[160], host[100] = "this machine";
+    lock_path(self, path, sizeof path);
+    gethostname(host, sizeof host - 1);
+    snprintf(who, sizeof who, "process %ld on %s\n", (long)getpid(), host);
+    LEAT_TRY(leat__journal_clear(&self->lock, path, err));
+    return leat__journal_append(&self->lock, who, path, err);
+}
+
+static void let_go(leat__packing *self, bool remove) {
+    char path[PATH_MAX];
+    if (self->lock.fd <= 0) return;
+    lock_path(self, path, sizeof path);
+    if (remove) leat__file_remove(path, NULL);
+    leat__journal_close(&self->lock);
+}
+
+/* --------------------------------------------------------------------------------------------- open */
+
+/* Marks the shards whose note fits them. */
+static void keep_finished(leat__packing *self) {
+    const leat__pack_place place = leat__pack_place_of(self);
+    leat__buf text = {.kind = LEAT_MEM_TOOL};
+    for (uint64_t k = 0; k < self->n_shards; k++) {
+        leat__pack_shard *shard = &self->shard[k];
+        const leat__pack_set *set = &self->set[shard->set];
         char path[PATH_MAX];
+        leat__pack_head head;
+        const char *lines;
         leat__stat st;
-        leat__pack_shard *shard = &self->shard[n[0]];
-        leat__pack_shard_path(self, n[0], path, sizeof path);
-        if (leat__file_stat(path, &st, NULL) < 0 || !st.is_file || st.size != n[3]) continue;
-        shard->n_samples = n[1];
-        shard->n_bad = n[2];
-        shard->bytes = n[3];
+        leat__pack_shard_path(&place, set->name, k - set->first_shard, set->n_shards, true, path,
+                              sizeof path);
+        if (!shard->ours || !leat__pack_note_read(path, &text, &head, &lines) ||
+            head.identity != self->identity)
+            continue;
+        leat__pack_shard_path(&place, set->name, k - set->first_shard, set->n_shards, false, path,
+                              sizeof path);
+        if (leat__file_stat(path, &st, NULL) < 0 || !st.is_file || st.size != head.bytes) continue;
+        shard->n_samples = head.n_samples;
+        shard->n_bad = head.n_bad;
+        shard->bytes = head.bytes;
         shard->kept = true;
     }
-}
-
-static int begin_journal(leat__packing *self, const char *path, leat__buf *content, leat_error *err) {
-    /* A 0 at the end makes it a text; a journal with one inside is damaged, and then not ours. */
-    if (!leat__buf_append(content, "", 1)) return leat__fail_memory(err, content->size, "a journal");
-    const char *text = (const char *)content->data;
-    const size_t n = strlen(self->title);
-    const bool begun = strstr(text, "\n--\n") != NULL, same = strncmp(text, self->title, n) == 0;
-    cleaning clean = {.self = self, .all = self->pack.force};
-    if (begun && !same && !self->pack.force) return refuse_other(self, text, err);
-    LEAT_TRY(leat__dir_list(self->out, clean_entry, &clean, err));
-    if (same && !self->pack.force) {
-        keep_finished(self, text + n);
-        /* A line that a killed process did not end must not swallow the next one. */
-        return text[content->size - 2] == '\n' ? 0 : leat__journal_append(&self->journal, "\n", path, err);
-    }
-    if (clean.n_shards > 0 && !self->pack.force) {
-        char place[300];
-        return leat__fail(
-            err, LEAT_ERR_STATE,
-            "%s-*: %" PRIu64
-            " shards are there, but not the journal of a pack: name another folder or prefix, or "
-            "use force to replace them",
-            shown_place(self, place, sizeof place), clean.n_shards);
-    }
-    LEAT_TRY(leat__journal_clear(&self->journal, path, err));
-    return leat__journal_append(&self->journal, self->title, path, err);
+    leat__buf_free(&text);
 }
 
 static int write_classes(const leat__packing *self, leat_error *err) {
     char path[PATH_MAX], name[1024];
-    snprintf(path, sizeof path, "%s/%s-classes.txt", self->out, self->pack.prefix);
+    const leat__pack_place place = leat__pack_place_of(self);
+    const leat__source *source = self->input.plan->source;
+    if (self->input.label < 0 || source->n_classes == 0) return 0;
+    leat__pack_classes_path(&place, path, sizeof path);
     leat__out *out;
     LEAT_TRY(leat__out_open(&out, path, err));
     int rc = 0;
-    for (size_t i = 0; i < self->folder->n_classes && rc == 0; i++) {
-        leat__printable(name, sizeof name - 1, self->folder->class_name[i],
-                        strlen(self->folder->class_name[i]));
+    for (size_t i = 0; i < source->n_classes && rc == 0; i++) {
+        leat__printable(name, sizeof name - 1, source->class_name[i], strlen(source->class_name[i]));
         strcat(name, "\n");
         rc = leat__out_write(out, name, strlen(name), err);
     }
@@ -166,45 +229,107 @@ static int write_classes(const leat__packing *self, leat_error *err) {
     return rc;
 }
 
+static int refuse_files(const leat__packing *self, const char *what, leat_error *err) {
+    char shown[300];
+    const leat__pack_place place = leat__pack_place_of(self);
+    return leat__fail(
+        err, LEAT_ERR_STATE,
+        "%s-*: %s, but not the record of a pack: name another folder or prefix, or use force to "
+        "replace it",
+        leat__pack_place_shown(&place, shown, sizeof shown), what);
+}
+
+/* Whether there is a manifest that no pack has written. */
+static bool foreign_manifest(const leat__packing *self) {
+    static const char ours[] = "{\n\"recipe\": {";
+    char path[PATH_MAX], begin[sizeof ours];
+    const leat__pack_place place = leat__pack_place_of(self);
+    leat__file file;
+    leat__pack_list_path(&place, "manifest.json", path, sizeof path);
+    if (leat__file_open(&file, path, NULL) < 0) return false;
+    const bool same = file.size > sizeof ours &&
+                      leat__file_read_at(&file, begin, sizeof ours - 1, 0, path, NULL) == 0 &&
+                      memcmp(begin, ours, sizeof ours - 1) == 0;
+    leat__file_close(&file);
+    return !same;
+}
+
+/* Without a record, shards and a manifest are not ours to replace. Notes and lists are what is left of a pack that was being
+ * removed. */
+static int check_alone(const leat__packing *self, leat_error *err) {
+    char path[PATH_MAX], what[60];
+    const leat__pack_place place = leat__pack_place_of(self);
+    cleaning count = {.self = self}, clean = {.self = self, .all = true};
+    leat__stat st;
+    leat__pack_record_path(&place, path, sizeof path);
+    if (leat__file_stat(path, &st, NULL) == 0) return 0;
+    LEAT_TRY(leat__dir_list(self->out, count_entry, &count, err));
+    snprintf(what, sizeof what, "%" PRIu64 " shards are there", count.n_shards);
+    if (count.n_shards > 0) return refuse_files(self, what, err);
+    if (foreign_manifest(self)) return refuse_files(self, "a manifest.json is there", err);
+    if (self->pack.n_parts > 0) return 0; /* another part may have written its record just now */
+    return leat__dir_list(self->out, clean_entry, &clean, err);
+}
+
+/* The record goes first when another pack is removed: what is left of it then is nobody's. */
+static int remove_other(leat__packing *self, leat_error *err) {
+    char path[PATH_MAX];
+    const leat__pack_place place = leat__pack_place_of(self);
+    cleaning clean = {.self = self, .all = true};
+    leat__pack_record_path(&place, path, sizeof path);
+    LEAT_TRY(leat__file_remove(path, err));
+    return leat__dir_list(self->out, clean_entry, &clean, err);
+}
+
+static int prepare(leat__packing *self, leat_error *err) {
+    const bool part = self->pack.n_parts > 0;
+    cleaning clean = {.self = self};
+    if (self->pack.force) LEAT_TRY(remove_other(self, err));
+    LEAT_TRY(check_alone(self, err));
+    LEAT_TRY(leat__pack_record_publish(self, err));
+    if (!part) LEAT_TRY(say_who(self, err));
+    /* Nobody else works here; parts leave alone what a living process may have begun. */
+    if (!part) LEAT_TRY(leat__dir_list(self->out, clean_entry, &clean, err));
+    keep_finished(self);
+    return write_classes(self, err);
+}
+
 int leat__pack_out_open(leat__packing *self, leat_error *err) {
-    char path[PATH_MAX], place[300];
-    leat__buf content = {.kind = LEAT_MEM_TOOL};
-    journal_path(self, path, sizeof path);
     leat__stat there;
-    self->made = leat__file_stat(self->out, &there, NULL) < 0;
+    self->made |= leat__file_stat(self->out, &there, NULL) < 0;
     LEAT_TRY(leat__dir_make(self->out, err));
-    int rc = leat__journal_open(&self->journal, path, &content, err);
-    if (rc == LEAT_ERR_STATE)
-        rc = leat__fail(err, rc,
-                        "another process is packing %s-*: wait for it, or name another folder or prefix",
-                        shown_place(self, place, sizeof place));
-    if (rc == 0) {
-        rc = begin_journal(self, path, &content, err);
-        /* What was refused stays as it was found. */
-        if (rc < 0 && self->journal.size == 0) leat__file_remove(path, NULL);
+    if (self->pack.n_parts == 0) LEAT_TRY(take_hold(self, err));
+    const int rc = prepare(self, err);
+    self->opened = rc == 0;
+    if (rc == LEAT_ERR_STATE) { /* what was refused stays as it was found */
+        char path[PATH_MAX];
+        const leat__pack_place place = leat__pack_place_of(self);
+        leat__pack_record_path(&place, path, sizeof path);
+        let_go(self, leat__file_stat(path, &there, NULL) < 0);
     }
-    leat__buf_free(&content);
-    if (rc == 0 && self->labelled) rc = write_classes(self, err);
     return rc;
 }
 
 void leat__pack_out_close(leat__packing *self) {
-    leat__journal_close(&self->journal);
+    let_go(self, false);
 }
 
 void leat__pack_out_discard(leat__packing *self) {
-    char path[PATH_MAX];
-    cleaning clean = {.self = self, .all = true};
-    leat__dir_list(self->out, clean_entry, &clean, NULL);
-    journal_path(self, path, sizeof path);
-    leat__file_remove(path, NULL);
+    if (self->pack.n_parts > 0) return; /* other parts may have found something */
+    remove_other(self, NULL);
+    let_go(self, true);
     if (self->made) leat__dir_remove_empty(self->out);
 }
 
-int leat__pack_out_finish(leat__packing *self, uint64_t number, leat_error *err) {
-    char path[PATH_MAX], line[PATH_MAX + 120];
+/* -------------------------------------------------------------------------------------------- index */
+
+void leat__pack_out_index(leat__packing *self, uint64_t number) {
+    char path[PATH_MAX];
+    const leat__pack_place place = leat__pack_place_of(self);
     const leat__pack_shard *shard = &self->shard[number];
-    leat__pack_shard_path(self, number, path, sizeof path);
+    const leat__pack_set *set = &self->set[shard->set];
+    leat__pack_shard_path(&place, set->name, number - set->first_shard, set->n_shards, false, path,
+                          sizeof path);
     leat__open_options open = leat__tool_open_options(self->config);
     open.n_threads = 1;
     open.progress = NULL;
@@ -212,15 +337,11 @@ int leat__pack_out_finish(leat__packing *self, uint64_t number, leat_error *err)
     open.now_ns = INT64_MAX; /* the files do not change any more */
     const char *const pattern = path;
     leat__source *records;
-    /* Only to leave an index; without one the first reader makes it. */
-    if (!open.no_side_files && shard->n_samples > 0 &&
-        leat__records_open(&records, &pattern, 1, &open, NULL) == 0) {
-        if (records->warning[0] && !self->warned) leat__tool_warn(self->config, records);
-        self->warned |= records->warning[0] != 0;
-        leat__source_free(&records);
-    }
-    snprintf(line, sizeof line, "done %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", number,
-             shard->n_samples, shard->n_bad, shard->bytes, strrchr(path, '/') + 1);
-    journal_path(self, path, sizeof path);
-    return leat__journal_append(&self->journal, line, path, err);
+    /* Without an index the first reader makes it. */
+    if (open.no_side_files || shard->n_samples == 0 ||
+        leat__records_open(&records, &pattern, 1, &open, NULL) < 0)
+        return;
+    if (records->warning[0] && !self->warned) leat__tool_warn(self->config, records);
+    self->warned |= records->warning[0] != 0;
+    leat__source_free(&records);
 }
