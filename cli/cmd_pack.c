@@ -121,7 +121,7 @@ static int make(cli_packed *p, bool join, const leat_tool_config *config) {
         fprintf(stderr, "leat pack: stopped; finished shards are kept, the same command goes on\n");
         return CLI_INTERRUPTED;
     }
-    if (made < 0) return cli_fail_error("pack", &err, p->from);
+    if (made < 0) return cli_fail_error("pack", &err, p->from && strchr(p->from, '|') ? p->from : NULL);
     if (p->json) cli_pack_print_json(p);
     else if (!p->quiet) cli_pack_print(p);
     return CLI_OK;

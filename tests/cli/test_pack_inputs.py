@@ -166,9 +166,10 @@ def test_copies(photos, tmp_path):
     leat(*args, tmp_path / "d", "--split", "0.5,0.5", cache=tmp_path)  # what scores a model is not augmented
     parts = split_names(tmp_path / "d")
     assert {s["copy"][0] for s in parts["validation"]} == {0} and {s["copy"][0] for s in parts["train"]} == {0, 1, 2}
-    for wrong, word in ((["--augment", "normalize imagenet", "--copies", 1], "u8"), (["--copies", 1], "augment")):
-        done = leat("pack", photos, tmp_path / "no", *wrong, code=1, cache=tmp_path)
-        assert word in done.stderr and not (tmp_path / "no").exists()
+    for wrong, word in ((["--augment", "normalize imagenet", "--copies", 1], "u8"), (["--copies", 1], "augment"),
+                        (["--augment", "wat", "--copies", 1], "augment: unknown operation 'wat'")):
+        done = leat("pack", photos, tmp_path / "no", *wrong, code=None, cache=tmp_path)
+        assert done.returncode and word in done.stderr and done.stderr.count("\n") == 1 and not (tmp_path / "no").exists()
 
 
 # ---------------------------------------------------------------------------------------------- store auto

@@ -52,6 +52,7 @@ ssize_t write(int fd, const void *bytes, size_t n) {
 ONE_PATH(fsync, int fd) return real(fd); }
 ONE_PATH(fdatasync, int fd) return real(fd); }
 ONE_PATH(rename, const char *a, const char *b) return real(a, b); }
+ONE_PATH(link, const char *a, const char *b) return real(a, b); }
 ONE_PATH(unlink, const char *a) return real(a); }
 ONE_PATH(mkdir, const char *a, mode_t mode) return real(a, mode); }
 ONE_PATH(ftruncate, int fd, off_t n) return real(fd, n); }
@@ -122,13 +123,21 @@ def run_at(shim, at, command, cache):
     return subprocess.run([LEAT, *map(str, command)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).returncode
 
 
-@pytest.mark.parametrize("begin", ["fresh", "force"])
+RICH = ["--split", "0.6,0.4", "--split-by", "order", "--features", "tfds", "--augment", "random_flip_left_right", "--copies", "1",
+        "--on-error", "skip", "--shuffle", "--size", "20"]
+
+
+@pytest.mark.parametrize("begin", ["fresh", "force", "rich"])
 def test_every_call(tmp_path, shim, begin):
-    """Also when another pack is being replaced: what is left of the two is never mixed up."""
+    """Also when another pack is being replaced: what is left of the two is never mixed up. And with every option that adds files
+    or lines to them."""
     leat("synth", tmp_path / "in", "--images", 7, "--classes", 2, "--size", "40x30", "-q", cache=tmp_path)
     leat("pack", tmp_path / "in", tmp_path / "other", "--size", "9", "--shards", 2, cache=tmp_path)
+    if begin == "rich":
+        (tmp_path / "in/class_00/bad.jpg").write_text("no picture")
+        shutil.copy(tmp_path / "in/class_00/000000.jpg", tmp_path / "in/class_01/same.jpg")
     out = tmp_path / "out"
-    command = ["pack", tmp_path / "in", out, "--shards", 3, "--threads", 1]
+    command = ["pack", tmp_path / "in", out, "--shards", 3, "--threads", 1, *(RICH if begin == "rich" else [])]
     first = command + (["--force"] if begin == "force" else [])
 
     def prepare():
@@ -145,7 +154,7 @@ def test_every_call(tmp_path, shim, begin):
         if code == 0:  # it needs no more calls than that
             break
         assert code == -9
-        if begin == "fresh":
+        if begin != "force":
             check_between(out, whole)
             assert run_at(shim, at, command, tmp_path) in (0, -9)  # and again, somewhere else
             check_between(out, whole)

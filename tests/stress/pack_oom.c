@@ -61,6 +61,11 @@ static const leat_pack_config packs[] = {
     {.n_shards = 3, .shuffle = 1},
     {.n_shards = 2, .width = 20, .height = 10},
     {.n_shards = 2, .width = 9, .height = 9, .raw = 1},
+    {.n_shards = 4,
+     .split = "0.5,0.5 by=order",
+     .features = "tfds",
+     .augment = "random_flip_left_right",
+     .copies = 1},
 };
 
 static void every_allocation_may_fail(void **state) {
@@ -92,7 +97,7 @@ static void every_allocation_may_fail(void **state) {
                 if (rc != 0) assert_true(err.message[0] != 0);
                 assert_int_equal(look().n_temporary, 0);
                 assert_int_equal(leat_pack(in, out, &packs[k], &report, &tool, &err), 0);
-                assert_int_equal(report.n_samples, 12);
+                assert_int_equal(report.n_samples, packs[k].copies ? 18 : 12);
                 const seen now = look();
                 assert_true(now.digest == whole.digest && now.n_temporary == 0);
                 assert_int_equal(leat__mem_held(LEAT_MEM_TOOL), held);

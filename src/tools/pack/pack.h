@@ -218,8 +218,10 @@ bool leat__pack_note_sample(leat__buf *note, const leat__pack_entry *entry, cons
 bool leat__pack_note_reject(leat__buf *note, const char *name, const char *reason);
 int leat__pack_note_write(const char *path, const leat__pack_head *head, const leat__buf *lines,
                           leat_error *err);
-/* Reads a note into text, which is then zero-terminated; *lines begins behind the head. False: there is none that counts. */
-bool leat__pack_note_read(const char *path, leat__buf *text, leat__pack_head *head, const char **lines);
+/* Reads a note into text, which is then zero-terminated; *lines begins behind the head. 1, 0 = there is none that counts, or a
+ * fault of the machine. */
+int leat__pack_note_read(const char *path, leat__buf *text, leat__pack_head *head, const char **lines,
+                         leat_error *err);
 
 /* A line of a note. */
 typedef struct leat__pack_line {

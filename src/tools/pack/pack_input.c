@@ -66,7 +66,13 @@ static int see_records(const leat__source *records, seen *all, uint64_t *looked,
         leat__value record;
         leat__example_iter iter;
         leat__feature f;
-        if (records->class->read(records, &reader, i * records->n_samples / n, &record, NULL) < 0) continue;
+        leat_error why;
+        if (records->class->read(records, &reader, i * records->n_samples / n, &record, &why) < 0) {
+            if (!leat__error_is_fault(&why)) continue;
+            *err = why;
+            rc = why.code;
+            break;
+        }
         leat__example_iter_init(&iter, record.data, record.bytes);
         ++*looked;
         while (rc == 0 && leat__example_iter_next(&iter, &f, NULL) > 0) rc = see_feature(all, &f, err);
@@ -207,8 +213,7 @@ static int build(const leat__packing *self, const char *text, leat_spec **spec, 
     config.log = NULL;
     *spec = leat_spec_new(text);
     *plan = leat__alloc(LEAT_MEM_TOOL, sizeof **plan);
-    if (!*spec || !*plan) return leat__fail_memory(err, sizeof **plan, "a plan");
-    int rc = leat_spec_error(*spec, err);
+    int rc = *spec && *plan ? leat_spec_error(*spec, err) : leat__fail_memory(err, sizeof **plan, "a plan");
     if (rc == 0) rc = leat__plan_build(*plan, *spec, &config, err);
     if (rc < 0) {
         leat__free(*plan);
@@ -265,18 +270,25 @@ static int see_pictures(const leat__packing *self, bool *picture, leat_error *er
     const leat__pack_input *input = &self->input;
     leat__tools *tools = leat__tools_new(input->plan, err);
     if (!tools) return LEAT_ERR_MEMORY;
+    int rc = 0;
     for (uint64_t i = 0; i < LEAT_MIN(input->n, (uint64_t)PROBED); i++) {
         const uint64_t position = i * input->n / LEAT_MIN(input->n, (uint64_t)PROBED);
         const leat__where at = {.position = position,
                                 .sample = input->sample ? input->sample[position] : position};
-        if (leat__run_sample(tools, &at, NULL) < 0) continue;
+        leat_error why;
+        if (leat__run_sample(tools, &at, &why) < 0) {
+            if (!leat__error_is_fault(&why)) continue;
+            *err = why;
+            rc = why.code;
+            break;
+        }
         for (int k = 0; k < input->plan->n_outputs; k++) {
             const leat__value *v = &tools->value[input->plan->output[k].value];
             if (v->dtype == LEAT_DTYPE_BYTES) picture[k] |= leat__image_like(v->data, v->bytes);
         }
     }
     leat__tools_delete(&tools);
-    return 0;
+    return rc;
 }
 
 static int find_fields(leat__packing *self, leat_error *err) {
@@ -299,6 +311,16 @@ static int find_fields(leat__packing *self, leat_error *err) {
     return 0;
 }
 
+/* The column of a mistake in augment says nothing to the user, who wrote only the end of that text. */
+static int blame_augment(int rc, leat_error *err) {
+    const char *colon = rc < 0 && err->column ? strstr(err->message, ": ") : NULL;
+    if (!colon) return rc;
+    memmove(err->message, colon + 2, strlen(colon + 2) + 1);
+    leat__error_prefix(err, "augment: ");
+    err->column = 0;
+    return rc;
+}
+
 static int open_augment(leat__packing *self, const leat__buf *text, leat_error *err) {
     leat__pack_input *input = &self->input;
     if (input->image < 0)
@@ -311,8 +333,10 @@ static int open_augment(leat__packing *self, const leat__buf *text, leat_error *
                (!(self->pack.how & LEAT_PACK_ORIENT) || leat__text_add(&whole, " orient=true"));
     fits = fits && leat__text_add(&whole, " | ") && leat__text_add(&whole, self->pack.augment) &&
            leat__buf_append(&whole, "", 1);
-    int rc = fits ? build(self, (const char *)whole.data, &input->augment_spec, &input->augment, err)
-                  : leat__fail_memory(err, whole.size, "a pipeline");
+    int rc = fits
+                 ? blame_augment(
+                       build(self, (const char *)whole.data, &input->augment_spec, &input->augment, err), err)
+                 : leat__fail_memory(err, whole.size, "a pipeline");
     leat__buf_free(&whole);
     if (rc == 0) rc = check_plan(input->augment, err);
     if (rc < 0) return rc;

@@ -90,8 +90,10 @@ static int sum_shard(joining *j, int s, uint64_t number, leat__buf *text, leat_e
     leat__pack_line line;
     leat__pack_shard_path(j->place, set->name, number, set->n_shards, false, path, sizeof path);
     leat__pack_shard_path(j->place, set->name, number, set->n_shards, true, note, sizeof note);
-    if (!leat__pack_note_read(note, text, &head, &lines) || head.identity != j->identity ||
-        leat__file_stat(path, &st, NULL) < 0 || st.size != head.bytes) {
+    const int noted = leat__pack_note_read(note, text, &head, &lines, err);
+    LEAT_TRY(noted);
+    if (!noted || head.identity != j->identity || leat__file_stat(path, &st, NULL) < 0 ||
+        st.size != head.bytes) {
         miss(j, path);
         return 0;
     }
@@ -143,7 +145,7 @@ static int name_duplicates(joining *j, leat_error *err) {
             leat__pack_line line;
             leat__pack_shard_path(j->place, j->sums.set[s].name, k, j->sums.set[s].n_shards, true, note,
                                   sizeof note);
-            if (!leat__pack_note_read(note, &text, &head, &lines)) continue;
+            rc = LEAT_MIN(leat__pack_note_read(note, &text, &head, &lines, err), 0);
             while (rc == 0 && leat__pack_note_next(&lines, &line))
                 if (!line.rejected && line.copy == 0)
                     rc = leat__sums_name(&j->sums, ordinal++, line.name, line.name_n, err);
@@ -174,7 +176,12 @@ static int write_manifest(joining *j, leat_error *err) {
     char path[PATH_MAX];
     leat__buf json = {.kind = LEAT_MEM_TOOL}, classes = {.kind = LEAT_MEM_TOOL};
     leat__pack_classes_path(j->place, path, sizeof path);
-    if (leat__file_read_all(path, &classes, CLASSES_MAX, NULL) < 0) classes.size = 0;
+    leat_error why;
+    const int read = leat__file_read_all(path, &classes, CLASSES_MAX, &why);
+    if (read < 0 && read != LEAT_ERR_NOT_FOUND) {
+        *err = why;
+        return read;
+    }
     bool fits = leat__buf_append(&classes, "", 1) && leat__json_printf(&json, "{\n\"recipe\": ") &&
                 leat__buf_append(&json, j->record.data, j->record.size - 1) &&
                 leat__sums_manifest(&j->sums, j->place, (const char *)classes.data, &json) &&

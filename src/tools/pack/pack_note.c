@@ -50,11 +50,19 @@ int leat__pack_note_write(const char *path, const leat__pack_head *head, const l
     return rc;
 }
 
-bool leat__pack_note_read(const char *path, leat__buf *text, leat__pack_head *head, const char **lines) {
+int leat__pack_note_read(const char *path, leat__buf *text, leat__pack_head *head, const char **lines,
+                         leat_error *err) {
     text->size = 0;
-    if (leat__file_read_all(path, text, NOTE_MAX, NULL) < 0 || !leat__buf_append(text, "", 1)) return false;
+    leat_error why;
+    const int rc = leat__file_read_all(path, text, NOTE_MAX, &why);
+    if (rc < 0) {
+        if (!leat__error_is_fault(&why)) return 0;
+        *err = why;
+        return rc;
+    }
+    if (!leat__buf_append(text, "", 1)) return leat__fail_memory(err, text->size, "a note");
     const char *begin = (const char *)text->data, *end = strchr(begin, '\n');
-    if (!end || text->size < 6 || memcmp(text->data + text->size - 6, "\nend\n", 6) != 0) return false;
+    if (!end || text->size < 6 || memcmp(text->data + text->size - 6, "\nend\n", 6) != 0) return 0;
     *lines = end + 1;
     return sscanf(begin, "leat note 1 %" SCNx64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %39s", &head->identity,
                   &head->n_samples, &head->n_bad, &head->bytes, head->digest) == 5;

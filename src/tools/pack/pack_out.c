@@ -184,10 +184,11 @@ static void let_go(leat__packing *self, bool remove) {
 /* --------------------------------------------------------------------------------------------- open */
 
 /* Marks the shards whose note fits them. */
-static void keep_finished(leat__packing *self) {
+static int keep_finished(leat__packing *self, leat_error *err) {
     const leat__pack_place place = leat__pack_place_of(self);
     leat__buf text = {.kind = LEAT_MEM_TOOL};
-    for (uint64_t k = 0; k < self->n_shards; k++) {
+    int rc = 0;
+    for (uint64_t k = 0; k < self->n_shards && rc >= 0; k++) {
         leat__pack_shard *shard = &self->shard[k];
         const leat__pack_set *set = &self->set[shard->set];
         char path[PATH_MAX];
@@ -196,9 +197,8 @@ static void keep_finished(leat__packing *self) {
         leat__stat st;
         leat__pack_shard_path(&place, set->name, k - set->first_shard, set->n_shards, true, path,
                               sizeof path);
-        if (!shard->ours || !leat__pack_note_read(path, &text, &head, &lines) ||
-            head.identity != self->identity)
-            continue;
+        rc = shard->ours ? leat__pack_note_read(path, &text, &head, &lines, err) : 0;
+        if (rc <= 0 || head.identity != self->identity) continue;
         leat__pack_shard_path(&place, set->name, k - set->first_shard, set->n_shards, false, path,
                               sizeof path);
         if (leat__file_stat(path, &st, NULL) < 0 || !st.is_file || st.size != head.bytes) continue;
@@ -208,6 +208,7 @@ static void keep_finished(leat__packing *self) {
         shard->kept = true;
     }
     leat__buf_free(&text);
+    return LEAT_MIN(rc, 0);
 }
 
 static int write_classes(const leat__packing *self, leat_error *err) {
@@ -290,7 +291,7 @@ static int prepare(leat__packing *self, leat_error *err) {
     if (!part) LEAT_TRY(say_who(self, err));
     /* Nobody else works here; parts leave alone what a living process may have begun. */
     if (!part) LEAT_TRY(leat__dir_list(self->out, clean_entry, &clean, err));
-    keep_finished(self);
+    LEAT_TRY(keep_finished(self, err));
     return write_classes(self, err);
 }
 
