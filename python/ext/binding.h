@@ -10,6 +10,7 @@
  *     batch.c      Batch and Tensor: memory handed over by the buffer protocol and DLPack
  *     writer.c     Writer: TFRecord files; tf.train.Examples as bytes
  *     doctor.c     what leat_doctor found, as a dict
+ *     pack.c       leat_pack and its like: reports as dicts
  *
  * A lease is what keeps the memory of a batch. It is counted by an atomic number and not by Python, because consumers let
  * go of memory in threads that Python does not know, and after the interpreter has ended. */
@@ -67,6 +68,12 @@ PyObject *batch_arrays(module_state *state, lease *held, PyObject *make);
 const leat_batch *batch_of(module_state *state, PyObject *object);
 
 extern PyType_Spec batch_spec, tensor_spec;
+
+/* --------------------------------------------------------------------------------------------- pack.c */
+
+PyObject *module_pack(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *module_pack_join(PyObject *module, PyObject *args);
+PyObject *module_pack_verify(PyObject *module, PyObject *args);
 
 /* Adds up channels: for the fitting of normalisation. */
 PyObject *tensor_sums(PyObject *module, PyObject *args);

@@ -35,6 +35,7 @@ from ._base.errors import (
 from ._base.notices import LeatWarning
 from ._data.combine import choose_from_datasets, concatenate, sample_from_datasets, zip
 from ._data.dataset import Dataset, TensorSpec
+from ._data.packing import Packed, pack, pack_join, pack_verify
 from ._data.records import TFRecordWriter, example
 from ._data.run import Batch, Iterator
 from ._frameworks import hook as _hook
@@ -60,11 +61,11 @@ AUTOTUNE = -1  # leat finds the number itself: prefetch(leat.AUTOTUNE), configur
 
 __all__ = [
     "AUTOTUNE", "ArgumentError", "Batch", "CorruptError", "DTypeError", "Dataset", "DecodeError", "Error", "ForkedError",
-    "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Ragged", "ReadError",
+    "FormatError", "Iterator", "LeatWarning", "LimitError", "MemoryLimitError", "NotFoundError", "Packed", "Ragged", "ReadError",
     "ShapeError", "StateError", "StoppedError", "TFRecordWriter", "TensorSpec", "TextError", "UnsupportedError", "__version__",
     "choose_from_datasets", "concatenate", "doctor", "example", "from_arrays", "from_coco", "from_csv", "from_directory",
     "from_files", "from_generator", "from_huggingface", "from_npy", "from_python", "from_text", "from_tfrecord", "from_webdataset",
-    "sample_from_datasets", "synthetic", "zip",
+    "pack", "pack_join", "pack_verify", "sample_from_datasets", "synthetic", "zip",
 ]
 
 

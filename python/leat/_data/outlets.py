@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from .dataset import Dataset
+    from .packing import Packed
     from .records import Saved
 
 
@@ -87,6 +88,18 @@ class Outlets:
         from .records import save
 
         return save(self._whole, path, shards, compression, epochs)
+
+    def pack(self, out: str | os.PathLike[str], **options: Any) -> Packed:
+        """Packs what the dataset gives into sharded TFRecords, with a manifest; can be interrupted and run again.
+
+            leat.from_directory("photos").pack("packed", size=256, shuffle=True)
+
+        out: the folder
+        options: those of leat.pack
+        """
+        from .packing import pack
+
+        return pack(self._whole, out, **options)
 
     def statistics(self, field: str = "image", max_samples: int | None = None) -> Any:
         """Mean and standard deviation of each channel, number of samples of each class, sizes: one pass over the data.

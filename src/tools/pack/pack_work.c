@@ -490,6 +490,7 @@ int leat__pack_work(leat__packing *packing, leat_error *err) {
             rc = job.why.code;
             *err = job.why;
         }
+        if (rc == 0) rc = tell_progress(&job, err); /* the last entry may have been another thread's */
         if (rc == 0) {
             tell_bad(&job);
             tell_extremes(&job);
