@@ -166,6 +166,23 @@ static void print_json(const leat_info *info, const char *path) {
     printf("]}\n");
 }
 
+static int print_pack_line(void *user, const char *line) {
+    int *n = user;
+    if ((*n)++ == 0) printf("  %spack%s\n", cli_bold(stdout), cli_plain(stdout));
+    printf("  %s\n", line);
+    return 0;
+}
+
+/* What the manifest of a pack says, if there is one. */
+static void print_pack(const char *path) {
+    int n = 0;
+    if (leat_pack_summary(path, NULL, print_pack_line, &n, NULL) == 0)
+        printf("  sheet     leat view \"tfrecord %s/data-*.tfrecord | parse image:bytes label:int64 | "
+               "decode\" -o "
+               "sheet.png\n",
+               path);
+}
+
 static int run(int argc, char **argv) {
     bool all = false, json = false;
     int64_t look_at = 0;
@@ -194,7 +211,10 @@ static int run(int argc, char **argv) {
     if (failed < 0) return cli_fail_error("info", &err, NULL);
     if (info.n_classes) qsort(info.classes, (size_t)info.n_classes, sizeof *info.classes, by_size);
     if (json) print_json(&info, argv[0]);
-    else print_text(&info, argv[0], all);
+    else {
+        print_text(&info, argv[0], all);
+        print_pack(argv[0]);
+    }
     leat_info_free(&info);
     return CLI_OK;
 }
@@ -205,7 +225,9 @@ const cli_verb cli_info = {
     .synopsis = "[OPTIONS] PATH",
     .about = "Says what PATH is: a folder of images, a TFRecord file, a pattern in quotes, a list of images "
              "(.csv), an image. Counts and classes are exact; pixels, formats and keys are those of 1000 "
-             "samples, spread evenly, unless you ask for more.",
+             "samples, spread evenly, unless you ask for more. Of a folder that 'leat pack' has written, the "
+             "manifest "
+             "is shown too.",
     .example = "  leat info photos/train\n  leat info 'data/train-*.tfrecord'",
     .run = run,
 };

@@ -57,11 +57,24 @@ static void print_next(const cli_packed *p) {
     printf(" | %sbatch 64\"\n", rest);
     printf("try tf   tf.data.TFRecordDataset(tf.io.gfile.glob('%s/%s%s-*.tfrecord'))\n", p->out, prefix_of(p),
            pack->split ? "-train" : "");
-    printf("try py   leat.Dataset(\"tfrecord %s/%s%s-*.tfrecord | ...\").torch()\n", p->out, prefix_of(p),
-           pack->split ? "-train" : "");
+    printf("try py   leat.from_text(\"tfrecord %s/%s%s-*.tfrecord | parse ...\").to_torch()\n", p->out,
+           prefix_of(p), pack->split ? "-train" : "");
 }
 
 /* --------------------------------------------------------------------------------------------- report */
+
+typedef struct histogram {
+    bool inside;
+    int n;
+} histogram;
+
+/* Of the summary only what the report does not say otherwise: the classes. */
+static int print_class(void *user, const char *line) {
+    histogram *h = user;
+    if (strncmp(line, "classes", 7) == 0) h->inside = true;
+    else if (h->inside && h->n++ < 10) printf("       %s\n", line);
+    return 0;
+}
 
 static void print_extremes(const cli_packed *p) {
     for (int i = 0; i < p->n_extremes; i++) {
@@ -115,6 +128,7 @@ void cli_pack_print(const cli_packed *p) {
     if (r->n_bad > 0)
         printf("%sleft out %s image%s that could not be used%s: %s/%srejects.tsv\n", cli_red(stdout),
                cli_count(r->n_bad), r->n_bad == 1 ? "" : "s", plain, p->out, lists);
+    leat_pack_summary(p->out, p->pack.prefix, print_class, &(histogram){0}, NULL);
     print_extremes(p);
     if (p->from) print_next(p);
 }

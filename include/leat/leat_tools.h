@@ -257,6 +257,10 @@ LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_conf
  * a shard is missing. */
 LEAT_API int leat_pack_join(const char *out, const char *prefix, leat_pack_report *report,
                             const leat_tool_config *config, leat_error *err);
+/* A finished pack for a person, from its manifest: calls line for each line; non-zero from it stops. LEAT_ERR_NOT_FOUND: there is
+ * none. */
+LEAT_API int leat_pack_summary(const char *out, const char *prefix, leat_line_fn line, void *user,
+                               leat_error *err);
 /* Reads a finished pack again: digests of shards, checksums of records, and every picture is decoded. bad as for leat_check,
  * may be NULL. Returns 0 whether or not something is bad: n_bad of the report tells. */
 LEAT_API int leat_pack_verify(const char *out, const char *prefix,

@@ -159,6 +159,16 @@ def test_verify(photos, tmp_path):
     assert "not finished" in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_info(photos, tmp_path):
+    done = leat("pack", photos, tmp_path / "out", "--size", "16", "--split", "0.5,0.5", "--stratify", cache=tmp_path)
+    assert "ant" in done.stdout and "####" in done.stdout and "slowest" in done.stdout and "tf.data" in done.stdout
+    said = leat("info", tmp_path / "out", cache=tmp_path).stdout
+    for word in ("stored    jpeg 16x16, quality 95", "train: 1 with 6 samples", "validation: 1 with 6 samples", "classes   2", "####",
+                 "leat view"):
+        assert word in said, said
+    assert "stored" not in leat("info", photos, cache=tmp_path).stdout
+
+
 def test_manifest_is_the_same_for_any_threads(photos, tmp_path):
     (photos / "bee/2.jpg").write_text("no picture")
     for threads in (1, 3):
