@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """leat pack of lists, records, CIFAR, arrays and pipelines; splits, copies, and what is stored."""
+import gzip
 import io
 import json
 import random
@@ -54,6 +55,25 @@ def test_records_again(photos, tmp_path):
     assert all(len(s["image"][0]) == 768 and s["image/filename"] == t["image/filename"] for s, t in zip(second, first))
     leat("pack", tmp_path / "a/data-*.tfrecord", tmp_path / "c", "--features", "tfds", "--shards", 2, cache=tmp_path)
     assert examples(tmp_path / "c") == first
+
+
+def test_compressed_records(photos, tmp_path):
+    leat("pack", photos, tmp_path / "a", "--shards", 3, cache=tmp_path)
+    (tmp_path / "gz").mkdir()
+    for path in shards(tmp_path / "a"):
+        (tmp_path / "gz" / (path.name + ".gz")).write_bytes(gzip.compress(path.read_bytes()))
+    leat("pack", tmp_path / "gz", tmp_path / "b", "--shuffle", "--seed", 2, "--shards", 2, cache=tmp_path)
+    leat("pack", tmp_path / "a", tmp_path / "c", "--shuffle", "--seed", 2, "--shards", 2, cache=tmp_path)
+    assert examples(tmp_path / "b") == examples(tmp_path / "c")
+    assert not [path for path in (tmp_path / "b").iterdir() if "inflated" in path.name]
+    assert "already" in leat("pack", tmp_path / "gz", tmp_path / "b", "--shuffle", "--seed", 2, "--shards", 2, cache=tmp_path).stdout
+    victim = next((tmp_path / "gz").iterdir())
+    victim.write_bytes(victim.read_bytes()[:-500])
+    done = leat("pack", tmp_path / "gz", tmp_path / "no", code=1, cache=tmp_path)
+    assert victim.name in done.stderr and done.stderr.count("\n") == 1 and not (tmp_path / "no").exists()
+    assert "left out" in leat("pack", tmp_path / "gz", tmp_path / "d", "--on-error", "skip", cache=tmp_path).stderr
+    done = leat("pack", f"tfrecord {tmp_path}/gz/*.gz | parse image:bytes", tmp_path / "no", code=None, cache=tmp_path)
+    assert done.returncode and "pack the compressed files" in done.stderr or "max_bytes" in done.stderr
 
 
 def test_pipeline_text(photos, tmp_path):

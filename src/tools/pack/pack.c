@@ -219,6 +219,7 @@ int leat_pack(const char *source, const char *out, const leat_pack_config *pack,
     leat__pack_out_close(self);
     leat__pack_layout_free(self);
     leat__pack_input_close(&self->input);
+    leat__pack_inflate_end(self);
     leat__buf_free(&self->record);
     leat__buf_free(&self->decided);
     leat__free(self);

@@ -102,6 +102,7 @@ typedef struct leat__packing {
     leat__buf decided;       /* JSON: what --store auto measured; empty = nothing     */
     leat__buf record;        /* the record as it stands in the folder                 */
     uint64_t identity;       /* hash of the recipe                                    */
+    char *inflated;          /* the folder of records that were compressed; NULL = none */
     leat__journal lock;
     bool made;   /* the folder was not there before                       */
     bool opened; /* the folder is this pack's                             */
@@ -115,6 +116,10 @@ void leat__pack_input_close(leat__pack_input *input);
 void leat__pack_input_name(const leat__packing *packing, uint64_t sample, char *text, size_t cap);
 /* The path as the data set names it; false if it has none. */
 bool leat__pack_input_path(const leat__packing *packing, uint64_t sample, char *text, size_t cap);
+
+/* pack_inflate.c: compressed records as plain ones, in the folder packing->inflated; and its end. */
+int leat__pack_inflate(leat__packing *packing, const char *pattern, leat_error *err);
+void leat__pack_inflate_end(leat__packing *packing);
 
 /* pack_layout.c */
 int leat__pack_lay_out(leat__packing *packing, leat_error *err);

@@ -100,15 +100,16 @@ static bool write_parse(leat__buf *text, const seen *all, uint64_t looked) {
     return fits;
 }
 
-static int records_text(const leat__packing *self, const char *pattern, leat__buf *text, leat_error *err) {
+static int records_text(leat__packing *self, const char *pattern, leat__buf *text, leat_error *err) {
     const leat__open_options open = leat__tool_open_options(self->config);
     const int compressed = leat__shards_wanted(&pattern, 1, err);
+    char inflated[PATH_MAX];
     LEAT_TRY(compressed);
-    if (compressed)
-        return leat__fail(err, LEAT_ERR_UNSUPPORTED,
-                          "%.300s: compressed records have no index, and a pack is laid out before it is "
-                          "written: unpack the files first (gzip -dk)",
-                          pattern);
+    if (compressed) {
+        LEAT_TRY(leat__pack_inflate(self, pattern, err));
+        snprintf(inflated, sizeof inflated, "%s/*", self->inflated);
+        pattern = inflated;
+    }
     leat__source *records;
     seen *all = leat__alloc(LEAT_MEM_TOOL, sizeof *all);
     if (!all) return leat__fail_memory(err, sizeof *all, "features");
@@ -148,7 +149,7 @@ static int quoted_text(leat__buf *text, const char *before, const char *path, co
     return leat__fail_memory(err, text->size, "a pipeline");
 }
 
-static int folder_text(const leat__packing *self, leat__buf *text, leat_error *err) {
+static int folder_text(leat__packing *self, leat__buf *text, leat_error *err) {
     found_in found = {0};
     char path[PATH_MAX];
     LEAT_TRY(leat__dir_list(self->from, look_at_name, &found, err));
@@ -163,7 +164,7 @@ static int folder_text(const leat__packing *self, leat__buf *text, leat_error *e
     return quoted_text(text, "folder ", self->from, "", err);
 }
 
-static int file_text(const leat__packing *self, leat__buf *text, leat_error *err) {
+static int file_text(leat__packing *self, leat__buf *text, leat_error *err) {
     const char *path = self->from, *base = strrchr(path, '/');
     base = base ? base + 1 : path;
     if (ends_with(path, ".csv") || ends_with(path, ".tsv"))
@@ -193,7 +194,7 @@ static int file_text(const leat__packing *self, leat__buf *text, leat_error *err
     return rc < 0 ? rc : records_text(self, path, text, err);
 }
 
-static int write_text(const leat__packing *self, leat__buf *text, leat_error *err) {
+static int write_text(leat__packing *self, leat__buf *text, leat_error *err) {
     leat__stat st;
     int rc;
     if (leat__dataset_is_text(self->from)) rc = leat__text_add(text, self->from) ? 0 : LEAT_ERR_MEMORY;
@@ -228,7 +229,8 @@ static int refuse(const char *what, const char *remedy, leat_error *err) {
 
 static int check_plan(const leat__plan *plan, leat_error *err) {
     if (plan->stream)
-        return refuse("a stream", "unpack compressed files first, so that records have an index", err);
+        return refuse("a stream inside of a text",
+                      "pack the compressed files by themselves first, then this text of the pack", err);
     if (plan->batch != 1 || plan->group) return refuse("a batch", "leave batch and what follows out", err);
     if (plan->caching.wanted) return refuse("a cache", "leave cache out of the text", err);
     const uint64_t n = leat__order_length(&plan->order);
