@@ -2,6 +2,7 @@
 """What lies beside the shards of a pack: the manifest, rejects and duplicates; presets of features; the policy for odd
 pictures; verifying."""
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -167,6 +168,22 @@ def test_info(photos, tmp_path):
                  "leat view"):
         assert word in said, said
     assert "stored" not in leat("info", photos, cache=tmp_path).stdout
+
+
+def test_names_of_any_bytes(tmp_path):
+    """The manifest is JSON in UTF-8, whatever files and classes are called."""
+    names = ["\u00e4\u4e2d\U0001f41c", 'quote"back\\slash', "line\nbreak\ttab"]
+    for i, name in enumerate(names):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        picture(i).save(tmp_path / "in" / name / "1.jpg")
+    os.mkdir(os.fsencode(tmp_path / "in") + b"/bad\xff\xe4")
+    shutil.copy(tmp_path / "in" / names[0] / "1.jpg", os.fsencode(tmp_path / "in") + b"/bad\xff\xe4/\xc3.jpg")
+    leat("pack", tmp_path / "in", tmp_path / "out", cache=tmp_path)
+    told = json.loads((tmp_path / "out/manifest.json").read_bytes().decode("utf-8"))
+    found = {one["name"] for one in told["classes"]}
+    assert {names[0], names[1], "bad\ufffd\ufffd"} <= found and len(found) == 4
+    assert told["duplicates"] == 1
+    leat("pack", "--verify", tmp_path / "out", cache=tmp_path)
 
 
 def test_manifest_is_the_same_for_any_threads(photos, tmp_path):

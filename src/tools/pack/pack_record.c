@@ -23,12 +23,30 @@ bool leat__json_printf(leat__buf *out, const char *fmt, ...) {
     return n >= 0 && leat__buf_append(out, text, LEAT_MIN((size_t)n, sizeof text - 1));
 }
 
+/* Bytes of the character at c, 0 if it is not UTF-8. */
+static size_t character(const unsigned char *c) {
+    const size_t n = *c < 0x80                 ? 1
+                     : *c >= 0xc2 && *c < 0xe0 ? 2
+                     : (*c & 0xf0) == 0xe0     ? 3
+                     : *c >= 0xf0 && *c < 0xf5 ? 4
+                                               : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    const bool long_form = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xf0 && c[1] < 0x90);
+    const bool beyond = (*c == 0xed && c[1] >= 0xa0) || (*c == 0xf4 && c[1] >= 0x90);
+    return n && (long_form || beyond) ? 0 : n;
+}
+
+/* Names of files are any bytes; what is no UTF-8 becomes U+FFFD. */
 bool leat__json_string(leat__buf *out, const char *text) {
     bool fits = leat__buf_append(out, "\"", 1);
-    for (const unsigned char *c = (const unsigned char *)text; *c && fits; c++) {
+    for (const unsigned char *c = (const unsigned char *)text; *c && fits;) {
+        const size_t n = character(c);
         if (*c == '"' || *c == '\\') fits = leat__json_printf(out, "\\%c", *c);
         else if (*c < 32 || *c == 127) fits = leat__json_printf(out, "\\u%04x", *c);
-        else fits = leat__buf_append(out, c, 1);
+        else if (n == 0) fits = leat__json_printf(out, "\\ufffd");
+        else fits = leat__buf_append(out, c, n);
+        c += LEAT_MAX(n, (size_t)1);
     }
     return fits && leat__buf_append(out, "\"", 1);
 }
