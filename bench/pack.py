@@ -11,7 +11,8 @@ turns, and the median of the ratios of neighbours is printed: above 1, leat is f
     positions   the same with --positions
     loop        --size 256 --quality 90 against a loop of Pillow (decode, resize, encode, nothing written) in as many threads
     script      the same against a Python script with Pillow and one TFRecord file
-    reading     leat bench of the pack that --store auto chose for speed against leat bench of the folder it came from
+    reading     leat bench of the pack that --store auto chose for speed against leat bench of the folder it came from, both from
+                the page cache; the table of --store auto in the manifest tells what the disk gives when it is cold
 """
 import argparse
 import json
@@ -70,6 +71,7 @@ with open(sys.argv[2], "wb") as file:
 def seconds(command: list, before=None) -> float:
     if before:
         before()
+        os.sync()  # what earlier runs have left to write must not count here
     begun = time.perf_counter()
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - begun
