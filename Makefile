@@ -11,7 +11,7 @@ MINUTES ?= 5
 TESTS   ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long test-frameworks style format generate fuzz torture coverage bench wheel install clean help
+.PHONY: build demo test test-long test-arm test-frameworks style format generate fuzz torture coverage bench wheel install clean help
 
 build: build/release/build.ninja ## the library and the command, optimised, in build/release (the default)
 	@echo "make: building leat in build/release"
@@ -35,6 +35,10 @@ test-long: ## the tests that take long: more mutations, soak, plain C kernels
 	@scripts/install-deps
 	@echo "make: building and running the long tests"
 	@$(PYTHON) tests/run.py --long --only long $(TESTS)
+
+test-arm: ## builds for 64-bit ARM and runs kernel and unit tests and whole pipelines there, by qemu: the same bytes as on x86
+	@echo "make: building and testing for 64-bit ARM"
+	@$(PYTHON) tests/run.py --only arm $(TESTS)
 
 test-frameworks: ## feeds real TensorFlow, Keras, PyTorch and JAX; gets them into a virtual environment of their own first
 	@scripts/install-deps

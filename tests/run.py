@@ -11,6 +11,8 @@ Groups, in this order:
     tsan      unit and stress programs under the thread sanitizer                  build/tsan
     cli       tests/cli with pytest, on the command of build/release
     python    tests/python with pytest, on the Python package: the extension of build/release, staged in build/package
+    arm       only if asked for: kernel and unit programs and the digests of whole pipelines, built for 64-bit ARM and run by
+              qemu; skipped where compiler, emulator or libraries cannot be had          build/arm
     frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch and JAX (scripts/frameworks), and tests/tutorials
     long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
               many more mutations, tests/cli on the sanitized command, tests/python on the sanitized extension
@@ -43,24 +45,32 @@ from typing import Callable
 
 from progress import Cases, Progress
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build"
-GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "python", "frameworks", "long")
-FLAVOURS = {
-    "release": [],
-    # One step less of optimising takes half the time to build and hardly longer to run.
-    "asan": ["-Doptimization=1", "-Ddebug=true", "-Dc_args=-g1", "-Db_sanitize=address,undefined"],
-    "tsan": ["-Doptimization=1", "-Ddebug=true", "-Dc_args=-g1", "-Db_sanitize=thread"],
-}
-SLOWER = {"release": 1, "asan": 4, "tsan": 10}  # how much longer a program may take
-FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 50_000  # inputs for each fuzz target
-PYTEST_SECONDS = BUILD_SECONDS = 1800
-
 
 def tool(name: str) -> str:
     """The distribution's own, whatever comes first in PATH."""
     path = Path("/usr/bin") / name
     return str(path) if path.exists() else name
+
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+GROUPS = ("release", "asan", "fuzz", "tsan", "cli", "python", "arm", "frameworks", "long")
+IF_ASKED = ("arm", "frameworks")
+SYSROOT = BUILD / "arm-sysroot"
+FLAVOURS = {
+    "release": [],
+    # One step less of optimising takes half the time to build and hardly longer to run.
+    "asan": ["-Doptimization=1", "-Ddebug=true", "-Dc_args=-g1", "-Db_sanitize=address,undefined"],
+    "tsan": ["-Doptimization=1", "-Ddebug=true", "-Dc_args=-g1", "-Db_sanitize=thread"],
+    "arm": ["--cross-file", str(SYSROOT / "root.ini"), "--cross-file", str(ROOT / "scripts/aarch64.ini"),
+            "-Dexamples=false"],
+}
+EMULATOR = {"arm": [tool("qemu-aarch64"), "-L", str(SYSROOT)]}
+# Of tests/cli/test_digests.py: with vector kernels and with plain C. The rest is about x86.
+ARM_DIGESTS = "list_is_complete or practice or as_it_is or leat_0"
+SLOWER = {"release": 1, "asan": 4, "tsan": 10, "arm": 10}  # how much longer a program may take
+FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 50_000  # inputs for each fuzz target
+PYTEST_SECONDS = BUILD_SECONDS = 1800
 
 
 PYTHON = tool("python3")
@@ -254,6 +264,11 @@ def marks_of(source: Path) -> set[str]:
     return set(found[1].split()) if found else set()
 
 
+def unsuitable(flavour: str) -> set[str]:
+    """The marks of programs that are not run in this build."""
+    return {"no-" + flavour} | ({"no-sanitize"} if flavour in ("asan", "tsan") else set())
+
+
 def limit(marks: set[str], seconds: float) -> float:
     return next((float(mark[8:]) for mark in marks if mark.startswith("timeout=")), seconds)
 
@@ -270,10 +285,11 @@ def programs_of(flavour: str, suites: tuple[str, ...], pattern: str) -> list[Pro
         marks = marks_of(ROOT / "tests" / suite / (test["name"] + ".c"))
         if suite == "long":
             marks.add("long")
-        if flavour != "release" and marks & {"no-sanitize", "no-" + flavour}:
+        if marks & unsuitable(flavour):
             continue
         seconds = limit(marks, test["timeout"]) * SLOWER[flavour]
-        programs.append(Program(name, flavour, tsan_safe(flavour, test["cmd"]), seconds, marks, test["env"]))
+        command = EMULATOR.get(flavour, []) + tsan_safe(flavour, test["cmd"])
+        programs.append(Program(name, flavour, command, seconds, marks, test["env"]))
     return programs
 
 
@@ -458,7 +474,7 @@ def run_suites(flavour: str, suites: tuple[str, ...], options: argparse.Namespac
     known = {program.name for program in programs_of(flavour, suites, "")} if not options.k else set(wanted)
     for name in wanted:
         marks = marks_of(ROOT / "tests" / (name + ".c"))
-        if name not in known and not (flavour != "release" and marks & {"no-sanitize", "no-" + flavour}):
+        if name not in known and not marks & unsuitable(flavour):
             tally.fail(f"--- {flavour} {name}: is not built (cmocka missing, or make generate needed)")
     tally.add(run_programs([program for program in programs if "long" not in program.marks], options.j, options.v))
     return tally
@@ -498,6 +514,26 @@ def group_cli(options: argparse.Namespace, flavour: str = "release") -> Tally:
     return run_pytest(folder, flavour, options, processes=options.j)
 
 
+def group_arm(options: argparse.Namespace) -> Tally:
+    tally = Tally()
+    for script in (["scripts/install-deps", "build", "test", "arm"], ["scripts/arm-sysroot"]):
+        done = subprocess.run(script, cwd=ROOT, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            said = (done.stdout + done.stderr).strip().splitlines()
+            return Tally(skipped=1, reasons=[f"arm: {script[0]} failed: {said[-1] if said else 'it does not say why'}"])
+    if trouble := build("arm", options.j, ("all", "check")):
+        tally.fail(trouble)
+        return tally
+    tally.add(run_suites("arm", ("unit", "kernel"), options))
+    command = BUILD / "arm/leat-emulated"
+    command.write_text("#!/bin/sh\nexec " + " ".join(EMULATOR["arm"]) + f" {BUILD}/arm/cli/leat \"$@\"\n")
+    command.chmod(0o755)
+    chosen = argparse.Namespace(**{**vars(options), "k": f"({options.k}) and ({ARM_DIGESTS})" if options.k else ARM_DIGESTS})
+    tally.add(run_pytest(ROOT / "tests/cli/test_digests.py", "arm", chosen, name="digests", env={"LEAT": str(command)},
+                         processes=options.j))
+    return tally
+
+
 def group_long(options: argparse.Namespace) -> Tally:
     tally = Tally()
     suites = ("unit", "kernel", "stress", "long")
@@ -530,14 +566,13 @@ def group_long(options: argparse.Namespace) -> Tally:
 def listing(groups: list[str], pattern: str) -> list[str]:
     """What would run, from the sources alone."""
     suites = {"release": ("unit", "kernel", "stress"), "asan": ("unit", "kernel", "stress"), "tsan": ("unit", "stress"),
-              "long": ("unit", "kernel", "stress", "long")}
+              "arm": ("unit", "kernel"), "long": ("unit", "kernel", "stress", "long")}
     lines = []
     for group in groups:
         for path in c_tests(*suites.get(group, ())):
             marks = marks_of(path) | ({"long"} if path.parent.name == "long" else set())
             runs = group == "long" and ("long" in marks or path.parent.name in ("unit", "kernel"))
-            runs = runs or group != "long" and "long" not in marks and not (
-                group != "release" and marks & {"no-sanitize", "no-" + group})
+            runs = runs or group != "long" and "long" not in marks and not marks & unsuitable(group)
             if runs:
                 lines.append(f"{group} {path.parent.name}/{path.stem}")
         if group in ("fuzz", "long"):
@@ -546,6 +581,8 @@ def listing(groups: list[str], pattern: str) -> list[str]:
             lines.append(f"{group} tests/cli")
         if group == "python" and has_pytests(ROOT / "tests/python"):
             lines.append("python tests/python")
+        if group == "arm":
+            lines.append("arm tests/cli/test_digests.py")
         if group == "frameworks":
             lines += [f"{group} {path.stem} {backend}".rstrip() for path, backend in framework_files()]
         if group == "long" and has_pytests(ROOT / "tests/long"):
@@ -568,8 +605,7 @@ def main() -> int:
     groups = [group for group in GROUPS if group in (options.only or GROUPS)]
     if not options.long and "long" not in (options.only or ()):
         groups.remove("long") if "long" in groups else None
-    if "frameworks" not in (options.only or ()):
-        groups.remove("frameworks") if "frameworks" in groups else None
+    groups = [group for group in groups if group not in IF_ASKED or group in (options.only or ())]
     if options.list:
         print("\n".join(listing(groups, options.k)))
         return 0
@@ -589,10 +625,11 @@ def main() -> int:
             progress.say(report)
         total.add(tally)
     progress.end()
-    if total.passed + total.failed == 0:
+    ran = total.passed + total.failed + total.skipped > 0
+    if not ran:
         print("nothing ran")
     print(total)
-    return 1 if total.failed or total.passed == 0 else 0
+    return 1 if total.failed or not ran else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leat-test: no-arm (the emulator has no limit of address space) */
 /* Limits of made-up cgroup trees, of both versions, as containers, Slurm and systemd lay them out. */
 #include "testing.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=60 */
+/* leat-test: timeout=60 no-arm (the emulator tells another start of the process than the kernel) */
 /* The cache directory: a folder for each data set, locks on those in use, eviction of those that were not used for longest. */
 #include "unit/testing.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=60 */
+/* leat-test: timeout=60 no-arm (the emulator tells another start of the process than the kernel) */
 /* Files that are being written: what processes leave that were killed goes, what others still write stays; and a limit on the
  * size of files is an error of the write, not the end of the process. */
 #include "unit/testing.h"
