@@ -19,12 +19,14 @@ ROOMS = ("base", "format", "order", "source", "decode", "image", "cache", "sampl
 # meson.build -> [(name of the list, patterns below its folder, "files" or "names")]
 LISTS = {
     "meson.build": [("public_headers", ["include/leat/*.h"], "files"), ("examples", ["examples/*.c"], "names")],
-    "src/meson.build": [(room + "_sources", [room + "/**/*.c", "!" + room + "/x86/*.c"], "files") for room in ROOMS]
+    "src/meson.build": [(room + "_sources", [room + "/**/*.c", "!" + room + "/x86/*.c", "!" + room + "/arm/*.c"], "files") for room in ROOMS]
     + [
         ("entry_sources", ["*.c"], "files"),
         ("sse42_sources", ["*/x86/*_sse42.c"], "files"),
         ("avx2_sources", ["*/x86/*_avx2.c"], "files"),
         ("vpclmul_sources", ["*/x86/*_vpclmul.c"], "files"),
+        ("arm_sources", ["*/arm/*_arm.c"], "files"),
+        ("neon_sources", ["*/arm/*_neon.c"], "files"),
     ],
     "cli/meson.build": [("cli_sources", ["*.c"], "files")],
     "python/meson.build": [

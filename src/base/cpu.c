@@ -3,6 +3,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 #include <pthread.h>
 #include <sched.h>
@@ -47,11 +49,23 @@ static unsigned detect_x86(void) {
     if (more_c & bit_VPCLMULQDQ) found |= LEAT_CPU_VPCLMUL;
     return found;
 }
+#elif defined(__aarch64__)
+/* The kernel tells what the processor has; the numbers are part of its interface. */
+static unsigned detect_arm(void) {
+    const unsigned long neon = 1ul << 1, crc32 = 1ul << 7, have = getauxval(AT_HWCAP);
+    unsigned found = have & crc32 ? LEAT_CPU_ARM_CRC : 0;
+#ifdef LEAT_CPU_WIDE
+    if (have & neon) found |= LEAT_CPU_NEON;
+#endif
+    return found;
+}
 #endif
 
 static void detect(void) {
 #if defined(__x86_64__)
     flags = detect_x86();
+#elif defined(__aarch64__)
+    flags = detect_arm();
 #endif
     const char *mask = getenv("LEAT_CPU_MASK");
     if (mask && *mask) flags &= (unsigned)strtoul(mask, NULL, 0);

@@ -7,10 +7,19 @@
 
 enum {
     LEAT_CPU_SSE42 = 1,   /* SSE 4.2 and PCLMUL: checksums                           */
-    LEAT_CPU_AVX2 = 2,    /* AVX2, F16C, BMI1 and BMI2: image kernels, JPEG          */
+    LEAT_CPU_AVX2 = 2,    /* AVX2, F16C, BMI1 and BMI2: image kernels, JPEG, PNG     */
     LEAT_CPU_VPCLMUL = 4, /* VPCLMULQDQ on AVX2's registers: checksums, beside SSE42 */
     LEAT_CPU_PDEP = 8,    /* PDEP of BMI2 is quick: progressive JPEG, beside AVX2    */
+    LEAT_CPU_NEON = 16,   /* NEON of 64-bit ARM: the kernels of AVX2                 */
+    LEAT_CPU_ARM_CRC = 32 /* the CRC instructions of 64-bit ARM                      */
 };
+
+/* Kernels whose names end in _avx2 are compiled for both: with AVX2, and through base/arm/immintrin.h with NEON. */
+#if defined(__x86_64__)
+#define LEAT_CPU_WIDE LEAT_CPU_AVX2
+#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LEAT_CPU_WIDE LEAT_CPU_NEON
+#endif
 
 /* Flags of this machine, and-ed with the environment's LEAT_CPU_MASK (a number; 0 = plain C only).
  * The environment is read once. */

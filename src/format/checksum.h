@@ -10,11 +10,9 @@ typedef uint32_t leat__checksum_fn(uint32_t sum, const void *bytes, size_t n);
 
 leat__checksum_fn leat__crc32, leat__adler32;
 leat__checksum_fn leat__crc32_c, leat__adler32_c; /* the specification */
-#if defined(__x86_64__)
-leat__checksum_fn leat__crc32_sse42;  /* only where leat__cpu_flags() has LEAT_CPU_SSE42 */
-leat__checksum_fn leat__adler32_avx2; /* only where it has LEAT_CPU_AVX2                 */
-/* Constants of the former, here for the test that computes them. */
+/* Each only where leat__cpu_flags() has the flag of its name. */
+leat__checksum_fn leat__crc32_sse42, leat__crc32_arm, leat__adler32_avx2;
+/* Constants of leat__crc32_sse42, here for the test that computes them. */
 extern const uint32_t leat__crc32_fold_power[2][2];
-#endif
 
 #endif

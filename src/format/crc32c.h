@@ -9,13 +9,12 @@
 typedef uint32_t leat__crc32c_fn(uint32_t crc, const void *bytes, size_t n);
 
 leat__crc32c_fn leat__crc32c_extend;
-leat__crc32c_fn leat__crc32c_extend_c; /* the specification */
-#if defined(__x86_64__)
+leat__crc32c_fn leat__crc32c_extend_c;       /* the specification */
 leat__crc32c_fn leat__crc32c_extend_sse42;   /* only where leat__cpu_flags() has LEAT_CPU_SSE42 */
 leat__crc32c_fn leat__crc32c_extend_vpclmul; /* only where it has that and LEAT_CPU_VPCLMUL */
-/* Constants of the latter, here for the test that computes them. */
+leat__crc32c_fn leat__crc32c_extend_arm;     /* only where it has LEAT_CPU_ARM_CRC */
+/* Constants of the second, here for the test that computes them. */
 extern const uint32_t leat__crc32c_fold_power[3][2], leat__crc32c_lane_power[192];
-#endif
 
 /* The checksum as TFRecord stores it: rotated and shifted, so that a checksum may itself be checksummed. */
 static inline uint32_t leat__crc32c_mask(uint32_t crc) {

@@ -2,7 +2,7 @@
 #include "image/dsp.h"
 
 #include "base/cpu.h"
-#if defined(__x86_64__)
+#ifdef LEAT_CPU_WIDE
 #include "image/x86/image_x86.h"
 #endif
 
@@ -16,8 +16,8 @@ void leat__image_dsp_init(leat__image_dsp *dsp, unsigned cpu_flags) {
     leat__image_dsp_init_mix_c(dsp);
     leat__image_dsp_init_half_c(dsp);
     leat__image_dsp_init_warp_c(dsp);
-#if defined(__x86_64__)
-    if (cpu_flags & LEAT_CPU_AVX2) {
+#ifdef LEAT_CPU_WIDE
+    if (cpu_flags & LEAT_CPU_WIDE) {
         leat__image_dsp_init_resample_avx2(dsp);
         leat__image_dsp_init_point_avx2(dsp);
         leat__image_dsp_init_planar_avx2(dsp);

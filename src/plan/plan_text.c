@@ -417,7 +417,10 @@ size_t leat__plan_text(const leat__plan *plan, int n_threads, char *text, size_t
           (double)plan->budget.whole / 1e6);
     print_shares(&p, &plan->budget);
     print(&p, "work      %d threads, %d sample%s a task, %s kernels\n", n_threads, plan->grain,
-          plan->grain > 1 ? "s" : "", leat__cpu_flags() & LEAT_CPU_AVX2 ? "AVX2" : "plain C");
+          plan->grain > 1 ? "s" : "",
+          leat__cpu_flags() & LEAT_CPU_AVX2   ? "AVX2"
+          : leat__cpu_flags() & LEAT_CPU_NEON ? "NEON"
+                                              : "plain C");
     print(&p, "seed      %" PRIu64 ", bad samples: %s\n", plan->seed,
           plan->on_error == LEAT_ON_ERROR_SKIP      ? "skip"
           : plan->on_error == LEAT_ON_ERROR_REPLACE ? "replace"

@@ -153,22 +153,25 @@ static void init_image(void *table, unsigned flags) {
 }
 static const k_table image_table = {"image", sizeof(leat__image_dsp), init_image};
 
+enum {
+    IMAGES = LEAT_CPU_AVX2 | LEAT_CPU_NEON
+}; /* instruction sets with kernels of all tables but the checksums' */
 static const k_group groups[] = {
-    {k_resample_cases, LEAT_CPU_AVX2, &image_table},
-    {k_point_cases, LEAT_CPU_AVX2, &image_table},
-    {k_planar_cases, LEAT_CPU_AVX2, &image_table},
-    {k_line_cases, LEAT_CPU_AVX2, &image_table},
-    {k_colour_cases, LEAT_CPU_AVX2, &image_table},
-    {k_stats_cases, LEAT_CPU_AVX2, &image_table},
-    {k_mix_cases, LEAT_CPU_AVX2, &image_table},
-    {k_half_cases, LEAT_CPU_AVX2, &image_table},
-    {k_warp_cases, LEAT_CPU_AVX2, &image_table},
-    {k_crc32c_cases, LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL, &k_crc32c_table},
-    {k_checksum_cases, LEAT_CPU_SSE42 | LEAT_CPU_AVX2, &k_checksum_table},
-    {k_passes_cases, LEAT_CPU_AVX2 | LEAT_CPU_PDEP, &k_jpeg_table},
-    {k_jpeg_cases, LEAT_CPU_AVX2, &k_jpeg_table},
-    {k_png_cases, LEAT_CPU_AVX2, &k_png_table},
-    {k_eval_cases, LEAT_CPU_AVX2, &k_eval_table},
+    {k_resample_cases, IMAGES, &image_table},
+    {k_point_cases, IMAGES, &image_table},
+    {k_planar_cases, IMAGES, &image_table},
+    {k_line_cases, IMAGES, &image_table},
+    {k_colour_cases, IMAGES, &image_table},
+    {k_stats_cases, IMAGES, &image_table},
+    {k_mix_cases, IMAGES, &image_table},
+    {k_half_cases, IMAGES, &image_table},
+    {k_warp_cases, IMAGES, &image_table},
+    {k_crc32c_cases, LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL | LEAT_CPU_ARM_CRC, &k_crc32c_table},
+    {k_checksum_cases, LEAT_CPU_SSE42 | LEAT_CPU_ARM_CRC | IMAGES, &k_checksum_table},
+    {k_passes_cases, LEAT_CPU_PDEP | IMAGES, &k_jpeg_table},
+    {k_jpeg_cases, IMAGES, &k_jpeg_table},
+    {k_png_cases, IMAGES, &k_png_table},
+    {k_eval_cases, IMAGES, &k_eval_table},
 };
 
 /* What an instruction set adds to those below it. Plain C has all kernels. */
@@ -265,7 +268,9 @@ int main(int argc, char **argv) {
                     {.name = "avx2", .flags = LEAT_CPU_AVX2},
                     {.name = "pdep", .flags = LEAT_CPU_AVX2 | LEAT_CPU_PDEP},
                     {.name = "sse42", .flags = LEAT_CPU_SSE42},
-                    {.name = "vpclmul", .flags = LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL}};
+                    {.name = "vpclmul", .flags = LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL},
+                    {.name = "neon", .flags = LEAT_CPU_NEON},
+                    {.name = "arm_crc", .flags = LEAT_CPU_ARM_CRC}};
     size_t n_isas = 0;
     const char *only = NULL;
     bool bench = false;

@@ -10,7 +10,11 @@ static void init_table(void *table, unsigned flags) {
     leat__checksum_fn *fn[N_CHECKSUMS] = {leat__crc32_c, leat__adler32_c};
 #if defined(__x86_64__)
     if (flags & LEAT_CPU_SSE42) fn[CRC32] = leat__crc32_sse42;
-    if (flags & LEAT_CPU_AVX2) fn[ADLER32] = leat__adler32_avx2;
+#elif defined(__aarch64__)
+    if (flags & LEAT_CPU_ARM_CRC) fn[CRC32] = leat__crc32_arm;
+#endif
+#ifdef LEAT_CPU_WIDE
+    if (flags & LEAT_CPU_WIDE) fn[ADLER32] = leat__adler32_avx2;
 #else
     (void)flags;
 #endif

@@ -10,6 +10,8 @@ static void init_table(void *table, unsigned flags) {
 #if defined(__x86_64__)
     if (flags & LEAT_CPU_VPCLMUL) fn = leat__crc32c_extend_vpclmul;
     else if (flags & LEAT_CPU_SSE42) fn = leat__crc32c_extend_sse42;
+#elif defined(__aarch64__)
+    if (flags & LEAT_CPU_ARM_CRC) fn = leat__crc32c_extend_arm;
 #else
     (void)flags;
 #endif

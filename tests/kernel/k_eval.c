@@ -5,7 +5,7 @@
 
 #include "base/cpu.h"
 #include "image/eval/eval.h"
-#if defined(__x86_64__)
+#ifdef LEAT_CPU_WIDE
 #include "image/x86/image_x86.h"
 #endif
 
@@ -14,8 +14,8 @@ static const int dtypes[LEAT_EVAL_TYPES] = {LEAT_DTYPE_F32, LEAT_DTYPE_F64, LEAT
 
 static void init_table(void *table, unsigned flags) {
     const leat__eval_kernels *kernels = leat__eval_kernels_c();
-#if defined(__x86_64__)
-    if (flags & LEAT_CPU_AVX2) kernels = leat__eval_kernels_avx2();
+#ifdef LEAT_CPU_WIDE
+    if (flags & LEAT_CPU_WIDE) kernels = leat__eval_kernels_avx2();
 #else
     (void)flags;
 #endif

@@ -27,7 +27,11 @@ static void compare(const uint8_t *bytes, size_t n) {
     assert_int_equal(leat__adler32_c(0xfff0fff0, bytes, n), adler);
 #if defined(__x86_64__)
     if (leat__cpu_flags() & LEAT_CPU_SSE42) assert_int_equal(leat__crc32_sse42(0x12345678, bytes, n), crc);
-    if (leat__cpu_flags() & LEAT_CPU_AVX2) assert_int_equal(leat__adler32_avx2(0xfff0fff0, bytes, n), adler);
+#elif defined(__aarch64__)
+    if (leat__cpu_flags() & LEAT_CPU_ARM_CRC) assert_int_equal(leat__crc32_arm(0x12345678, bytes, n), crc);
+#endif
+#ifdef LEAT_CPU_WIDE
+    if (leat__cpu_flags() & LEAT_CPU_WIDE) assert_int_equal(leat__adler32_avx2(0xfff0fff0, bytes, n), adler);
 #endif
 }
 

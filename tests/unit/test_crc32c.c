@@ -32,6 +32,8 @@ static size_t versions(named_fn out[4]) {
     if (leat__cpu_flags() & LEAT_CPU_SSE42) out[n++] = (named_fn){"sse42", leat__crc32c_extend_sse42};
     const unsigned both = LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL;
     if ((leat__cpu_flags() & both) == both) out[n++] = (named_fn){"vpclmul", leat__crc32c_extend_vpclmul};
+#elif defined(__aarch64__)
+    if (leat__cpu_flags() & LEAT_CPU_ARM_CRC) out[n++] = (named_fn){"arm", leat__crc32c_extend_arm};
 #endif
     return n;
 }

@@ -3,7 +3,8 @@
 #include "decode/jpeg/jpeg_dsp.h"
 
 #include "base/cpu.h"
-#if defined(__x86_64__)
+#ifdef LEAT_CPU_WIDE
+#include "decode/arm/decode_arm.h"
 #include "decode/x86/decode_x86.h"
 #endif
 
@@ -37,15 +38,20 @@ void leat__jpeg_dsp_init(leat__jpeg_dsp *dsp, unsigned cpu_flags) {
     leat__jpeg_dsp_init_reduced_c(dsp);
     leat__jpeg_dsp_init_colour_c(dsp);
     leat__jpeg_dsp_init_unstuff_c(dsp);
-#if defined(__x86_64__)
-    if (cpu_flags & LEAT_CPU_AVX2) {
+#ifdef LEAT_CPU_WIDE
+    if (cpu_flags & LEAT_CPU_WIDE) {
         leat__jpeg_dsp_init_blocks_avx2(dsp);
         leat__jpeg_dsp_init_passes_avx2(dsp);
-        if (cpu_flags & LEAT_CPU_PDEP) leat__jpeg_dsp_init_passes_pdep(dsp);
-        leat__jpeg_dsp_init_idct_avx2(dsp);
         leat__jpeg_dsp_init_idct_fast_avx2(dsp);
         leat__jpeg_dsp_init_reduced_avx2(dsp);
         leat__jpeg_dsp_init_colour_avx2(dsp);
+#if defined(__x86_64__)
+        if (cpu_flags & LEAT_CPU_PDEP) leat__jpeg_dsp_init_passes_pdep(dsp);
+        leat__jpeg_dsp_init_idct_avx2(dsp);
+#else
+        leat__jpeg_dsp_init_idct_neon(dsp);
+        leat__jpeg_dsp_init_colour_neon(dsp);
+#endif
     }
 #else
     (void)cpu_flags;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
-#if defined(__x86_64__)
+#ifdef LEAT_CPU_WIDE
 #include "decode/x86/decode_x86.h"
 #endif
 
@@ -90,8 +90,8 @@ static void init_c(leat__png_dsp *dsp) {
 
 void leat__png_dsp_init(leat__png_dsp *dsp, unsigned cpu_flags) {
     init_c(dsp);
-#if defined(__x86_64__)
-    if (cpu_flags & LEAT_CPU_AVX2) leat__png_dsp_init_avx2(dsp);
+#ifdef LEAT_CPU_WIDE
+    if (cpu_flags & LEAT_CPU_WIDE) leat__png_dsp_init_avx2(dsp);
 #else
     (void)cpu_flags;
 #endif

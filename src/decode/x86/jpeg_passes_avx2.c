@@ -4,7 +4,9 @@
 
 #include <immintrin.h>
 
+#if defined(__x86_64__)
 #define LEAT_JPEG_DEPOSIT _pdep_u64
+#endif
 #include "decode/jpeg/jpeg_passes.h"
 
 static LEAT_FN_JPEG_PASS(dc_first_avx2) {
@@ -23,11 +25,6 @@ static LEAT_FN_JPEG_PASS(ac_refine_avx2) {
     return ac_refine_run(scan, strip, from, to, false);
 }
 
-/* Where PDEP is quick. */
-static LEAT_FN_JPEG_PASS(ac_refine_pdep) {
-    return ac_refine_run(scan, strip, from, to, true);
-}
-
 void leat__jpeg_dsp_init_passes_avx2(leat__jpeg_dsp *dsp) {
     dsp->dc_first = dc_first_avx2;
     dsp->dc_refine = dc_refine_avx2;
@@ -35,6 +32,13 @@ void leat__jpeg_dsp_init_passes_avx2(leat__jpeg_dsp *dsp) {
     dsp->ac_refine = ac_refine_avx2;
 }
 
+#if defined(__x86_64__)
+/* Where PDEP is quick. */
+static LEAT_FN_JPEG_PASS(ac_refine_pdep) {
+    return ac_refine_run(scan, strip, from, to, true);
+}
+
 void leat__jpeg_dsp_init_passes_pdep(leat__jpeg_dsp *dsp) {
     dsp->ac_refine = ac_refine_pdep;
 }
+#endif

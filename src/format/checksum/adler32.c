@@ -23,8 +23,8 @@ uint32_t leat__adler32_c(uint32_t sum, const void *bytes, size_t n) {
 }
 
 uint32_t leat__adler32(uint32_t sum, const void *bytes, size_t n) {
-#if defined(__x86_64__)
-    if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_AVX2)) return leat__adler32_avx2(sum, bytes, n);
+#ifdef LEAT_CPU_WIDE
+    if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_WIDE)) return leat__adler32_avx2(sum, bytes, n);
 #endif
     return leat__adler32_c(sum, bytes, n);
 }

@@ -33,6 +33,8 @@ uint32_t leat__crc32_c(uint32_t crc, const void *bytes, size_t n) {
 uint32_t leat__crc32(uint32_t crc, const void *bytes, size_t n) {
 #if defined(__x86_64__)
     if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_SSE42)) return leat__crc32_sse42(crc, bytes, n);
+#elif defined(__aarch64__)
+    if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_ARM_CRC)) return leat__crc32_arm(crc, bytes, n);
 #endif
     return leat__crc32_c(crc, bytes, n);
 }

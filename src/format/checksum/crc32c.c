@@ -41,6 +41,8 @@ uint32_t leat__crc32c_extend(uint32_t crc, const void *bytes, size_t n) {
         if (flags & LEAT_CPU_VPCLMUL) return leat__crc32c_extend_vpclmul(crc, bytes, n);
         return leat__crc32c_extend_sse42(crc, bytes, n);
     }
+#elif defined(__aarch64__)
+    if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_ARM_CRC)) return leat__crc32c_extend_arm(crc, bytes, n);
 #endif
     return leat__crc32c_extend_c(crc, bytes, n);
 }

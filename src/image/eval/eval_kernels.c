@@ -4,7 +4,7 @@
 
 #include "base/cpu.h"
 #include "image/pass/convert.h"
-#if defined(__x86_64__)
+#ifdef LEAT_CPU_WIDE
 #include "image/x86/image_x86.h"
 #endif
 
@@ -23,8 +23,8 @@ const leat__eval_kernels *leat__eval_kernels_c(void) {
 }
 
 const leat__eval_kernels *leat__eval_kernels_for(unsigned cpu_flags) {
-#if defined(__x86_64__)
-    if (cpu_flags & LEAT_CPU_AVX2) return leat__eval_kernels_avx2();
+#ifdef LEAT_CPU_WIDE
+    if (cpu_flags & LEAT_CPU_WIDE) return leat__eval_kernels_avx2();
 #else
     (void)cpu_flags;
 #endif
