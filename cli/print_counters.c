@@ -55,6 +55,7 @@ void cli_print_stats(FILE *f, const leat_stats *s, const char *between) {
                   {"slots", s->slots},
                   {"slots_added", s->slots_added},
                   {"slots_max", (uint64_t)s->slots_max},
+                  {"retries", s->retries},
                   {"threads", (uint64_t)s->n_threads},
                   {"readers", (uint64_t)s->n_readers},
                   {"shards", (uint64_t)s->shards},

@@ -364,7 +364,8 @@ typedef struct leat_stats {
     double tuned_s;        /* from open to the last change that the tuner made; 0 = none        */
     uint64_t tuned;        /* changes that the tuner made                                       */
     int slots_max;         /* slots that the tuner may use                                      */
-    uint64_t reserved[7];  /* 0                                                                 */
+    uint64_t retries;      /* requests for remote files that were sent again                    */
+    uint64_t reserved[6];  /* 0                                                                 */
 } leat_stats;
 
 typedef struct leat_bad { /* a sample that could not be used                                   */

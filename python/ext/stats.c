@@ -72,7 +72,7 @@ PyObject *stats_dict(const leat_pipeline *pipeline, unsigned long long copies) {
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:i,s:i,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:"
         "K,"
-        "s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:s,s:N,s:N,s:N}",
+        "s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:s,s:N,s:N,s:N}",
         "samples", (ull)s.samples, "samples_made", (ull)s.samples_made, "batches", (ull)s.batches,
         "bytes_read", (ull)s.bytes_read, "bytes_out", (ull)s.bytes_out, "bad_samples", (ull)s.bad_samples,
         "slots", (ull)s.slots, "slots_added", (ull)s.slots_added, "slots_max", s.slots_max, "threads",
@@ -82,6 +82,6 @@ PyObject *stats_dict(const leat_pipeline *pipeline, unsigned long long copies) {
         s.read_wait_s, "readers_s", s.readers_s, "readers_wait_s", s.readers_wait_s, "memory_bytes",
         (ull)s.memory_bytes, "memory_max_bytes", (ull)s.memory_max_bytes, "cache_hits", (ull)s.cache_hits,
         "cache_misses", (ull)s.cache_misses, "cache_bad", (ull)s.cache_bad, "cache_bytes", (ull)s.cache_bytes,
-        "tuned", (ull)s.tuned, "tuned_s", s.tuned_s, "tuning", tuning, "stages", stages, "latency", latency,
-        "workers", workers);
+        "retries", (ull)s.retries, "tuned", (ull)s.tuned, "tuned_s", s.tuned_s, "tuning", tuning, "stages",
+        stages, "latency", latency, "workers", workers);
 }

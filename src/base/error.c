@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 static void write_message(leat_error *err, int code, int sys, const char *fmt, va_list args) {
     if (!err) return;
@@ -63,9 +64,35 @@ int leat__check_reserved(const uint64_t *words, size_t n, const char *type, leat
     return 0;
 }
 
+/* What may stand in a message of the text: of an address neither its query, which may be a signature, nor a name and password in
+ * front of the host, which lie between *from and *to. */
+static size_t without_secrets(const char *text, size_t n, size_t *from, size_t *to) {
+    const size_t scheme = n > 8 && strncasecmp(text, "https://", 8) == 0  ? 8
+                          : n > 7 && strncasecmp(text, "http://", 7) == 0 ? 7
+                                                                          : 0;
+    *from = *to = 0;
+    if (!scheme) return n;
+    size_t slash = scheme, end = scheme;
+    while (slash < n && text[slash] != '/' && text[slash] != '?' && text[slash] != '#') slash++;
+    for (size_t i = scheme; i < slash; i++)
+        if (text[i] == '@') *from = scheme, *to = i;
+    while (end < n && text[end] != '?' && text[end] != '#') end++;
+    return end;
+}
+
 const char *leat__printable(char *out, size_t cap, const void *text, size_t n) {
     static const char dots[] = "...";
     const uint8_t *in = text;
+    size_t from, to;
+    n = without_secrets(text, n, &from, &to);
+    const size_t hidden = to - from;
+    if (hidden) { /* the host first, and then as any other text */
+        char plain[1024];
+        const size_t rest = LEAT_MIN(n - to - 1, sizeof plain - from);
+        memcpy(plain, in, from);
+        memcpy(plain + from, in + to + 1, rest);
+        return leat__printable(out, cap, plain, from + rest);
+    }
     const bool whole = n < cap;
     const size_t head = whole ? n : (cap - sizeof dots) / 2;
     size_t used = 0;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/locks.h"
+#include "base/remote/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +26,21 @@ static int64_t nanoseconds(struct timespec t) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static int stat_remote(const char *path, leat__stat *out, leat_error *err) {
+    leat__file file;
+    LEAT_TRY(leat__remote_open(&file, path, err));
+    *out = (leat__stat){.is_file = true,
+                        .size = file.size,
+                        .mtime_ns = file.mtime_ns,
+                        .inode = file.inode,
+                        .owner = LEAT_NO_OWNER};
+    leat__remote_close(&file);
+    return 0;
+}
+
 int leat__file_stat(const char *path, leat__stat *out, leat_error *err) {
     struct stat st;
+    if (leat__is_remote(path)) return stat_remote(path, out, err);
     if (stat(path, &st) != 0) return fail_path(err, errno, "find", path);
     *out = (leat__stat){
         .is_dir = S_ISDIR(st.st_mode),
@@ -59,6 +73,7 @@ static int open_patiently(const char *path) {
 int leat__file_open(leat__file *file, const char *path, leat_error *err) {
     leat__lock_check_work();
     struct stat st;
+    if (leat__is_remote(path)) return leat__remote_open(file, path, err);
     *file = (leat__file){.fd = -1};
     int fd = open_patiently(path);
     if (fd < 0) return fail_path(err, errno, "open", path);
@@ -84,6 +99,7 @@ int leat__file_open(leat__file *file, const char *path, leat_error *err) {
 
 bool leat__file_trusted(const leat__file *file, uint32_t owner) {
     struct stat st;
+    if (file->remote) return true; /* it comes from where the data comes from */
     if (fstat(file->fd, &st) != 0 || (st.st_mode & (S_IWGRP | S_IWOTH))) return false;
     enum { UNMAPPED = 65534 }; /* the number that a container or a network gives to every user without one */
     return st.st_uid == geteuid() || st.st_uid == 0 || (owner != UNMAPPED && (uint32_t)st.st_uid == owner);
@@ -92,6 +108,7 @@ bool leat__file_trusted(const leat__file *file, uint32_t owner) {
 int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t offset, const char *path,
                        leat_error *err) {
     leat__lock_check_work();
+    if (file->remote) return leat__remote_read_at(file, dst, n, offset, err);
     for (size_t done = 0; done < n;) {
         const ssize_t got = pread(file->fd, (uint8_t *)dst + done, n - done, (off_t)(offset + done));
         if (got > 0) done += (size_t)got;
@@ -109,11 +126,12 @@ int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t off
 }
 
 void leat__file_will_read(const leat__file *file, uint64_t offset, uint64_t n) {
-    posix_fadvise(file->fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
+    if (!file->remote) posix_fadvise(file->fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
 }
 
 void leat__file_close(leat__file *file) {
     if (file->fd > 0) close(file->fd);
+    if (file->remote) leat__remote_close(file);
     file->fd = -1;
 }
 
@@ -125,6 +143,7 @@ int leat__file_finish(leat__file *file, const char *path, leat_error *err) {
 
 int leat__file_read_all(const char *path, leat__buf *buf, size_t bytes_max, leat_error *err) {
     leat__file file;
+    if (leat__is_remote(path)) return leat__remote_read_all(path, buf, bytes_max, err);
     LEAT_TRY(leat__file_open(&file, path, err));
     int rc = 0;
     buf->size = 0;

@@ -15,15 +15,28 @@ typedef struct leat__stat {
     uint32_t owner; /* number of the user */
 } leat__stat;
 
+typedef struct leat__remote leat__remote;
+
 typedef struct leat__file { /* fd -1 or 0-initialised and never opened: closed is fine */
     int fd;
+    leat__remote *remote; /* not NULL: a remote file, and fd is -1; see base/remote/remote.h */
     uint64_t size;
     int64_t mtime_ns, ctime_ns;
     uint64_t inode;
 } leat__file;
 
+static inline bool leat__file_is_open(const leat__file *file) {
+    return file->fd > 0 || file->remote;
+}
+/* Whether a path is an address, http://, https:// or s3://, that is read through a network. Such files are opened, read, looked at
+ * and matched by the functions below as others are; they are not written. */
+bool leat__is_remote(const char *path);
+/* The part of a path behind its last slash, without the query that an address may have; its length. */
+size_t leat__path_name(const char *path, const char **name);
+
 /* 0, or LEAT_ERR_NOT_FOUND / LEAT_ERR_IO. Follows links. */
 int leat__file_stat(const char *path, leat__stat *out, leat_error *err);
+#define LEAT_NO_OWNER UINT32_MAX
 /* Regular files only: a FIFO or a device named like an image is an error, never a wait. */
 int leat__file_open(leat__file *file, const char *path, leat_error *err);
 /* Exactly n bytes at offset, or an error that says where the file ended. path is for the message. */
@@ -31,7 +44,6 @@ int leat__file_read_at(const leat__file *file, void *dst, size_t n, uint64_t off
                        leat_error *err);
 /* Whether the bytes of a file can only come from this user, from root or from `owner`: it belongs to one of them, and neither its
  * group nor others may write to it. */
-#define LEAT_NO_OWNER UINT32_MAX
 bool leat__file_trusted(const leat__file *file, uint32_t owner);
 #define LEAT_NOT_TRUSTED                                                                                  \
     "belongs to another user, or others may write to it: it is not used unless asked for by trust_cache " \
@@ -126,7 +138,8 @@ void leat__temporaries_remove(const char *folder);
 /* Asks the kernel to drop what the page cache holds of a file. False: there is no such file, or it cannot. */
 bool leat__file_forget(const char *path);
 
-/* Paths that match a shell pattern, sorted bytewise; a pattern without wild cards must exist. */
+/* Paths that match a shell pattern, sorted bytewise; a pattern without wild cards must exist. Of a bucket, s3://bucket/folder/ is
+ * all that lies below it. Addresses of http have no patterns, and whether they exist is met when they are opened. */
 typedef struct leat__paths {
     char **path;
     size_t n;

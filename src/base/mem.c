@@ -36,6 +36,8 @@ typedef struct block_head {
 struct leat__account {
     atomic_uint_least64_t bytes;
     atomic_uint_least64_t refs; /* blocks, and one until it is closed */
+    atomic_uint_least64_t retried;
+    atomic_bool stopped;
 };
 
 static _Thread_local leat__account *current;
@@ -80,6 +82,22 @@ leat__account *leat__account_use(leat__account *account) {
     leat__account *before = current;
     current = account;
     return before;
+}
+
+void leat__account_stop(leat__account *account) {
+    atomic_store(&account->stopped, true);
+}
+
+bool leat__account_stopped(void) {
+    return current && atomic_load_explicit(&current->stopped, memory_order_relaxed);
+}
+
+void leat__account_retried(void) {
+    if (current) atomic_fetch_add_explicit(&current->retried, 1, memory_order_relaxed);
+}
+
+uint64_t leat__account_retries(const leat__account *account) {
+    return atomic_load_explicit(&account->retried, memory_order_relaxed);
 }
 
 leat__account *leat__account_now(void) {

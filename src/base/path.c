@@ -6,9 +6,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
+#include "base/remote/remote.h"
 
 static int fail_folder(leat_error *err, int sys, const char *verb, const char *path) {
     char shown[600];
@@ -63,48 +64,70 @@ static int compare_paths(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+typedef struct growing {
+    leat__paths *out;
+    size_t cap;
+} growing;
+
+/* Adds a copy of path; leat__paths_free frees what is there. */
+static int add_path(void *user, const char *path, leat_error *err) {
+    growing *all = user;
+    leat__paths *out = all->out;
+    if (out->n == all->cap) {
+        all->cap = all->cap ? all->cap * 2 : 64;
+        char **grown = leat__alloc(LEAT_MEM_INDEX, all->cap * sizeof *grown);
+        if (!grown) return leat__fail_memory(err, all->cap * sizeof *grown, "file names");
+        if (out->n) memcpy(grown, out->path, out->n * sizeof *grown);
+        leat__free(out->path);
+        out->path = grown;
+    }
+    out->path[out->n] = leat__strdup(LEAT_MEM_INDEX, path);
+    if (!out->path[out->n]) return leat__fail_memory(err, 0, "file names");
+    out->n++;
+    return 0;
+}
+
+static int match_local(growing *all, const char *pattern, leat_error *err) {
+    glob_t found = {0};
+    /* A name that exists is taken as it is, even with brackets or stars in it. */
+    struct stat st;
+    if (stat(pattern, &st) == 0) return add_path(all, pattern, err);
+    int rc = 0;
+    if (glob(pattern, GLOB_NOSORT | GLOB_BRACE | GLOB_TILDE, NULL, &found) == GLOB_NOSPACE)
+        rc = leat__fail_memory(err, 0, "file names");
+    for (size_t k = 0; k < found.gl_pathc && rc == 0; k++) rc = add_path(all, found.gl_pathv[k], err);
+    globfree(&found);
+    return rc;
+}
+
+static int match_remote(growing *all, const char *pattern, leat_error *err) {
+    if (strncasecmp(pattern, "s3://", 5) == 0) return leat__remote_glob(pattern, add_path, all, err);
+    char shown[600];
+    if (strcspn(pattern, "*") < strcspn(pattern, "?"))
+        return leat__fail(err, LEAT_ERR_ARGUMENT,
+                          "%s: a web server does not tell what files it has: name each of them, or use s3://",
+                          leat__printable(shown, sizeof shown, pattern, strlen(pattern)));
+    return add_path(all, pattern, err);
+}
+
 int leat__glob(leat__paths *out, const char *const *patterns, int n, leat_error *err) {
     *out = (leat__paths){0};
-    size_t cap = 0;
+    growing all = {.out = out};
     int rc = 0;
     for (int i = 0; i < n && rc == 0; i++) {
-        glob_t found = {0};
-        /* A name that exists is taken as it is, even with brackets or stars in it. */
-        struct stat st;
-        const bool plain = stat(patterns[i], &st) == 0;
-        const int g = plain ? 0 : glob(patterns[i], GLOB_NOSORT | GLOB_BRACE | GLOB_TILDE, NULL, &found);
-        char *self = (char *)patterns[i];
-        char **path = plain ? &self : found.gl_pathv;
-        const size_t n_found = plain ? 1 : found.gl_pathc;
-        if (g == GLOB_NOSPACE) rc = leat__fail_memory(err, 0, "file names");
-        else if (n_found == 0) {
-            char shown[600];
+        const size_t before = out->n;
+        rc = leat__is_remote(patterns[i]) ? match_remote(&all, patterns[i], err)
+                                          : match_local(&all, patterns[i], err);
+        char shown[600];
+        if (rc == 0 && out->n == before)
             rc = leat__fail(err, LEAT_ERR_NOT_FOUND, "no file matches %s: check the path and the pattern",
                             leat__printable(shown, sizeof shown, patterns[i], strlen(patterns[i])));
-        }
-        for (size_t k = 0; k < n_found && rc == 0; k++) {
-            if (out->n == cap) {
-                cap = cap ? cap * 2 : 64;
-                char **grown = leat__alloc(LEAT_MEM_INDEX, cap * sizeof *grown);
-                if (!grown) {
-                    rc = leat__fail_memory(err, cap * sizeof *grown, "file names");
-                    break;
-                }
-                if (out->n) memcpy(grown, out->path, out->n * sizeof *grown);
-                leat__free(out->path);
-                out->path = grown;
-            }
-            out->path[out->n] = leat__strdup(LEAT_MEM_INDEX, path[k]);
-            if (!out->path[out->n]) rc = leat__fail_memory(err, 0, "file names");
-            else out->n++;
-        }
-        if (!plain) globfree(&found);
     }
     if (rc < 0) {
         leat__paths_free(out);
         return rc;
     }
-    qsort(out->path, out->n, sizeof *out->path, compare_paths);
+    if (out->n) qsort(out->path, out->n, sizeof *out->path, compare_paths);
     size_t kept = 0; /* two patterns may name the same file */
     for (size_t i = 0; i < out->n; i++) {
         if (kept > 0 && strcmp(out->path[kept - 1], out->path[i]) == 0) leat__free(out->path[i]);
@@ -112,6 +135,15 @@ int leat__glob(leat__paths *out, const char *const *patterns, int n, leat_error 
     }
     out->n = kept;
     return 0;
+}
+
+size_t leat__path_name(const char *path, const char **name) {
+    const size_t n =
+        strncasecmp(path, "http", 4) == 0 && leat__is_remote(path) ? strcspn(path, "?#") : strlen(path);
+    size_t begin = n;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    *name = path + begin;
+    return n - begin;
 }
 
 void leat__paths_free(leat__paths *paths) {

@@ -7,9 +7,9 @@ static int read_read_ahead(leat__plan *plan, const leat__use *use, leat_error *e
     const leat__arg_value *arg = leat__use_arg(use, "read_ahead");
     int64_t n = 0;
     if (!arg->given || strcmp(arg->text, "auto") == 0 || strcmp(arg->text, "-1") == 0) return 0;
-    if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > 64))
+    if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > LEAT_READING_MAX))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "read_ahead must be auto, off or a number of threads up to 64, not '%s'",
+                               "read_ahead must be auto, off or a number of threads up to 192, not '%s'",
                                arg->text);
     plan->read_ahead = (int)n;
     return 0;
@@ -29,7 +29,7 @@ static int read_tune(leat__planner *planner, const leat__use *use, leat_error *e
         int *to, min, max;
     } known[] = {{"threads", &threads, 1, 256},
                  {"slots", &planner->slots, 2, 1000},
-                 {"read_ahead", &read_ahead, 0, 64},
+                 {"read_ahead", &read_ahead, 0, LEAT_READING_MAX},
                  {"shards", &plan->shards, 1, 16}};
     const char *at = arg->text;
     while (*at) {

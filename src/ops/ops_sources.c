@@ -19,7 +19,7 @@ static int plan_tfrecord(leat__planner *planner, const leat__use *use, leat_erro
     LEAT_TRY(leat__plan_source_begin(planner, use, err));
     const leat__arg_value *files = leat__use_arg(use, "files");
     leat__plan *plan = planner->plan;
-    const int stream = leat__shards_wanted(files->texts, files->n, err);
+    const int stream = leat__shards_wanted(files->texts, files->n, &planner->open, err);
     LEAT_TRY(stream);
     if (!stream)
         return leat__plan_source_take(

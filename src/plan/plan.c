@@ -214,6 +214,7 @@ static bool wants_positions(const leat__plan *plan) {
 static void share_budget(leat__planner *planner) {
     leat__plan *plan = planner->plan;
     leat__budget *b = &plan->budget;
+    if (plan->fixed && plan->read_ahead < 0) plan->read_ahead = plan->source->waits ? LEAT_READING_FIRST : 0;
     const bool reads_ahead = !plan->stream && plan->read_ahead != 0 && !plan->source->no_read_ahead;
     b->scratch = b->whole / 4;
     b->window = plan->stream ? b->whole / 4 : 0;
@@ -315,7 +316,6 @@ static int read_options(leat__planner *planner, leat_error *err) {
         const leat__use *use = &planner->spec->use[i];
         if (use->op->flags & LEAT_OP_SETTINGS) LEAT_TRY(use->op->plan(planner, use, err));
     }
-    if (plan->fixed && plan->read_ahead < 0) plan->read_ahead = 0;
     if (plan->on_error < 0 || plan->on_error > LEAT_ON_ERROR_REPLACE)
         return leat__fail(err, LEAT_ERR_ARGUMENT, "on_error must be raise, skip or replace");
     if (plan->max_bad < 0)

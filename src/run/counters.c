@@ -187,6 +187,7 @@ void leat__counters_stats(leat_pipeline *pipeline, leat_stats *out) {
     out->open_s = seconds(now - pipeline->opened_ns);
     out->wait_s = seconds(leat__counters_wait(pipeline, now));
     out->slots_full_s = seconds(leat__counters_full(pipeline, now));
+    out->retries = leat__account_retries(pipeline->account);
     out->tuned = pipeline->tuned;
     out->tuned_s = pipeline->tuned ? seconds(pipeline->tuned_ns - pipeline->opened_ns) : 0;
     out->first_batch_s = pipeline->first_ns ? seconds(pipeline->first_ns - pipeline->opened_ns) : 0;

@@ -225,7 +225,8 @@ void leat__pipeline_tune(leat_pipeline *pipeline) {
     const bool asked = pipeline->plan.prefetch || pipeline->config.n_slots;
     tuner->n_workers = pipeline->n_workers;
     tuner->most.slots = asked ? ring->n_used : ring->n_slots;
-    tuner->most.readers = pipeline->read_ahead && pipeline->plan.read_ahead < 0 ? LEAT_READING_MAX : 0;
+    const int most = pipeline->plan.source->waits ? LEAT_READING_MAX : LEAT_READING_DISK_MAX;
+    tuner->most.readers = pipeline->read_ahead && pipeline->plan.read_ahead < 0 ? most : 0;
     tuner->choice.slots = ring->n_used; /* those that the caller held all of were added meanwhile */
     const leat__tune_facts facts = facts_of(pipeline, now);
     const int readers = tuner->choice.readers;

@@ -14,7 +14,6 @@
 
 #define LEAT_BAD_MAX 1000
 #define LEAT_WORKERS_MAX 256
-#define LEAT_READING_MAX 64
 
 typedef struct leat__watched { /* samples that a worker was watched at */
     uint64_t n;

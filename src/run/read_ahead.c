@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "run/pipeline.h"
 
-enum { CELLS = 512, PIECES = 2 * CELLS + 2 };
+enum { CELLS = 512, PIECES = 2 * CELLS + 2, JOINED_MAX = 32, JOINED_BYTES = 1 << 20 };
 
 typedef enum cell_state {
     CELL_READING,
@@ -222,8 +222,8 @@ static void pass_tail(leat__read_ahead *a) {
     while (a->tail < a->head && a->cell[a->tail % CELLS].state == CELL_DONE) a->tail++;
 }
 
-/* A cell for the next sample that is worth reading, or NULL. */
-static leat__read_ahead_cell *claim(leat__read_ahead *a, uint64_t *sample) {
+/* A cell for the next sample that is worth reading, or NULL. only: for this sample and no other. */
+static leat__read_ahead_cell *claim(leat__read_ahead *a, uint64_t *sample, const uint64_t *only) {
     leat_pipeline *pipeline = a->pipeline;
     for (;;) {
         uint64_t position;
@@ -234,6 +234,7 @@ static leat__read_ahead_cell *claim(leat__read_ahead *a, uint64_t *sample) {
         const bool skip =
             bytes > a->cap / 4 || (pipeline->plan.cache && leat__cache_holds(pipeline->plan.cache, *sample));
         if (!skip && a->estimated + bytes > a->cap - a->cap / 8) return NULL;
+        if (only && (skip || *sample != *only)) return NULL;
         leat__read_ahead_cell *cell = &a->cell[a->head++ % CELLS];
         leat__value *const value = cell->value;
         *cell = (leat__read_ahead_cell){.state = skip ? CELL_GONE : CELL_READING,
@@ -245,6 +246,25 @@ static leat__read_ahead_cell *claim(leat__read_ahead *a, uint64_t *sample) {
         a->estimated += cell->estimate;
         if (!skip) return cell;
     }
+}
+
+/* Samples that come one after the other and lie so in storage: where every read waits for a network they are read with one
+ * request. Returns how many; their numbers begin with *first. */
+static int claim_joined(leat__read_ahead *a, leat__read_ahead_cell **cell, uint64_t *first) {
+    const leat__source *source = a->pipeline->plan.source;
+    cell[0] = claim(a, first, NULL);
+    if (!cell[0]) return 0;
+    uint64_t bytes = cell[0]->estimate;
+    int n = 1;
+    if (!source->waits || !source->class->will_read) return n;
+    for (; n < JOINED_MAX && bytes < JOINED_BYTES; n++) {
+        const uint64_t next = *first + (uint64_t)n;
+        uint64_t sample;
+        cell[n] = claim(a, &sample, &next);
+        if (!cell[n]) break;
+        bytes += cell[n]->estimate;
+    }
+    return n;
 }
 
 /* ----------------------------------------------------------------------------------------------- read */
@@ -296,23 +316,13 @@ static bool keep(leat__read_ahead *a, leat__read_ahead_cell *cell, const leat__v
     return true;
 }
 
-static bool help(leat__read_ahead *a, helper *me) {
+/* Reads a sample into its cell. With the mutex held, which is released meanwhile. */
+static void read_cell(leat__read_ahead *a, helper *me, leat__read_ahead_cell *cell, uint64_t sample) {
     leat_pipeline *pipeline = a->pipeline;
     const leat__source *source = pipeline->plan.source;
-    leat__account_use(pipeline->account);
     leat__value values[LEAT_FIELDS_MAX];
     leat_error ignored; /* the worker that needs the sample reads it again and reports the error */
-    uint64_t sample;
-    if (pipeline->pause) return false;
-    leat__read_ahead_cell *cell = claim(a, &sample);
-    if (!cell) return false;
-    pthread_cond_signal(&a->room); /* perhaps there is something for another one too */
-    runs soon;
-    list_runs(a, cell, &soon);
-    pipeline->n_busy++;
     leat__unlock(&pipeline->ring->mutex);
-    for (int i = 0; i < soon.n; i++)
-        source->class->will_read(source, &me->reader, soon.first[i], soon.last[i]);
     if (pipeline->trace) leat__trace_reading(pipeline->trace, me->number);
     const leat__moment began = leat__waits_now(&me->waits);
     const int rc = source->class->read(source, &me->reader, sample, values, &ignored);
@@ -326,6 +336,27 @@ static bool help(leat__read_ahead *a, helper *me) {
     if (leat__reader_raise(source, &me->reader, &pipeline->high)) leat__sched_mark_rose(pipeline);
     cell->state = rc == 0 && keep(a, cell, values) ? CELL_READY : CELL_GONE;
     pthread_cond_broadcast(&a->done);
+}
+
+static bool help(leat__read_ahead *a, helper *me) {
+    leat_pipeline *pipeline = a->pipeline;
+    const leat__source *source = pipeline->plan.source;
+    leat__account_use(pipeline->account);
+    leat__read_ahead_cell *cell[JOINED_MAX];
+    uint64_t first;
+    if (pipeline->pause) return false;
+    const int n = claim_joined(a, cell, &first);
+    if (n == 0) return false;
+    pthread_cond_signal(&a->room); /* perhaps there is something for another one too */
+    runs soon = {0};
+    if (!source->waits) list_runs(a, cell[0], &soon);
+    else if (n > 1) soon = (runs){.n = 1, .first = {first}, .last = {first + (uint64_t)n - 1}};
+    pipeline->n_busy++;
+    leat__unlock(&pipeline->ring->mutex);
+    for (int i = 0; i < soon.n; i++)
+        source->class->will_read(source, &me->reader, soon.first[i], soon.last[i]);
+    leat__lock(&pipeline->ring->mutex);
+    for (int i = 0; i < n; i++) read_cell(a, me, cell[i], first + (uint64_t)i);
     pipeline->n_busy--;
     if (pipeline->pause && pipeline->n_busy == 0) pthread_cond_broadcast(&pipeline->ring->progress);
     return true;

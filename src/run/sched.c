@@ -514,6 +514,8 @@ int leat__sched_start(leat_pipeline *pipeline, leat_error *err) {
         leat__lock(&pipeline->ring->mutex);
         if (pipeline->plan.read_ahead > 0)
             leat__read_ahead_set(pipeline->read_ahead, pipeline->plan.read_ahead);
+        else if (pipeline->plan.source->waits)
+            pipeline->tuner.choice.readers = leat__read_ahead_set(pipeline->read_ahead, LEAT_READING_FIRST);
         leat__unlock(&pipeline->ring->mutex);
     }
     for (int i = 0; i < pipeline->n_workers; i++) {
@@ -543,6 +545,7 @@ bool leat__sched_stop(leat_pipeline *pipeline) {
     const uint64_t until = leat__now_ns() + UINT64_C(10000000000);
     leat__lock(&ring->mutex);
     pipeline->stop = true;
+    leat__account_stop(pipeline->account);
     pthread_cond_broadcast(&ring->work);
     if (pipeline->read_ahead) leat__read_ahead_wake(pipeline->read_ahead);
     while (pipeline->n_running > 0) {

@@ -180,6 +180,8 @@ static inline int64_t leat__output_length(const leat__output *out, int bucket, i
 
 /* The most that is read ahead, whatever the budget. */
 #define LEAT_READ_AHEAD_BYTES_MAX ((size_t)64 << 20)
+/* Threads that read ahead: from a network from the first batch on; at most; at most from a disk if the tuner decides. */
+enum { LEAT_READING_FIRST = 32, LEAT_READING_MAX = 192, LEAT_READING_DISK_MAX = 64 };
 
 /* The bytes that a pipeline may hold. All shares come from the whole and add up to it (plan.c). */
 typedef struct leat__budget {

@@ -421,6 +421,13 @@ int leat__folder_open(leat__source **out, const leat__folder_options *options, c
     *out = NULL;
     if (!*options->path)
         return leat__fail(err, LEAT_ERR_NOT_FOUND, "the name of the folder is empty: write . for this one");
+    char url[400];
+    if (leat__is_remote(options->path))
+        return leat__fail(
+            err, LEAT_ERR_UNSUPPORTED,
+            "%s: a folder is read from this machine's disks only: pack the pictures into records and "
+            "upload those (`leat pack FOLDER OUT`, then tfrecord), or give a list of files",
+            leat__printable(url, sizeof url, options->path, strlen(options->path)));
     folder *self = leat__alloc(LEAT_MEM_PLAN, sizeof *self);
     if (!self) return leat__fail_memory(err, sizeof *self, "a folder");
     leat__source *base = &self->base;

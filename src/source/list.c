@@ -33,8 +33,8 @@ static const char *place_of(const list *self, uint64_t sample, char *text, size_
 bool leat__list_path(const leat__source *source, uint64_t sample, char *text, size_t cap) {
     const list *self = (const list *)source;
     const char *path = path_at(self, sample);
-    const int n =
-        *path == '/' ? snprintf(text, cap, "%s", path) : snprintf(text, cap, "%s%s", self->root, path);
+    const bool whole = *path == '/' || leat__is_remote(path);
+    const int n = snprintf(text, cap, "%s%s", whole ? "" : self->root, path);
     return (size_t)n < cap;
 }
 
@@ -48,25 +48,13 @@ int64_t leat__list_class(const leat__source *source, uint64_t sample) {
 
 static int read_bytes(const leat__source *source, leat__reader *reader, uint64_t sample, size_t *bytes,
                       leat_error *err) {
-    char path[PATH_MAX], shown[400];
-    leat__file file;
+    char path[PATH_MAX];
     if (!leat__list_path(source, sample, path, sizeof path))
         return leat__fail(err, LEAT_ERR_LIMIT, "a path longer than %d bytes", PATH_MAX);
-    LEAT_TRY(leat__file_open(&file, path, err));
-    int rc = 0;
-    if (file.size > LEAT_RECORD_BYTES_MAX) {
-        rc = leat__fail(err, LEAT_ERR_LIMIT, "%s has %" PRIu64 " bytes, the limit is %zu",
-                        leat__printable(shown, sizeof shown, path, strlen(path)), file.size,
-                        LEAT_RECORD_BYTES_MAX);
-    } else if (!leat__buf_reserve(&reader->bytes, file.size)) {
-        rc = leat__fail_memory(err, file.size, path);
-    } else {
-        rc = leat__file_read_at(&file, reader->bytes.data, file.size, 0, path, err);
-        reader->bytes_read += file.size;
-        *bytes = file.size;
-    }
-    leat__file_close(&file);
-    return rc;
+    LEAT_TRY(leat__file_read_all(path, &reader->bytes, LEAT_RECORD_BYTES_MAX, err));
+    *bytes = reader->bytes.size;
+    reader->bytes_read += *bytes;
+    return 0;
 }
 
 static int read_row(const leat__source *source, leat__reader *reader, uint64_t sample, leat__value *values,
@@ -397,7 +385,9 @@ int leat__list_open(leat__source **out, const leat__list_options *options, const
         leat__source_free(&base);
         return rc;
     }
-    if (self->name) base->home = leat__real_path(options->path);
+    if (self->name && !leat__is_remote(options->path)) base->home = leat__real_path(options->path);
+    char first[PATH_MAX];
+    base->waits = leat__list_path(base, 0, first, sizeof first) && leat__is_remote(first);
     *out = base;
     return 0;
 }

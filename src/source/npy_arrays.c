@@ -192,6 +192,7 @@ int leat__npy_arrays_open(leat__source **out, const char *const *texts, int n, i
         leat__source_free(&base);
         return rc;
     }
+    for (int i = 0; i < self->n; i++) base->waits |= self->array[i].file.remote != NULL;
     snprintf(base->title, sizeof base->title, "npy: %" PRIu64 " slices of %d arrays", base->n_samples,
              self->n);
     *out = base;

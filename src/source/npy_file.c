@@ -251,8 +251,9 @@ static int open_archive(leat__npy_array *arrays, int *n, const char *name, const
 
 /* The file of "a.npz:x", and behind it the member; NULL if text does not end so. */
 static const char *split_member(const char *text, char *path, size_t cap) {
-    const char *colon = strrchr(text, ':');
-    if (!colon || !colon[1] || (size_t)(colon - text) >= cap) return NULL;
+    const char *name, *colon = strrchr(text, ':');
+    leat__path_name(text, &name);
+    if (!colon || colon < name || !colon[1] || (size_t)(colon - text) >= cap) return NULL;
     snprintf(path, cap, "%.*s", (int)(colon - text), text);
     return colon + 1;
 }

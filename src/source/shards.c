@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
 #include "format/inflate.h"
 #include "source/shard.h"
+#include "source/side.h"
 
 enum { BLOCK_BYTES = 1 << 18 };
 
@@ -19,6 +21,7 @@ struct leat__shards {
     leat_stream_callbacks program; /* begin is NULL: files              */
     leat__paths paths;
     shard_facts *facts; /* (paths.n) */
+    bool remote;
     /* For leat__shards_next, which gives one record at a time: */
     leat__shard_reader *reader;
     leat__block block;
@@ -37,18 +40,46 @@ int leat__shards_detect(const char *path, int *out, leat__file *file, leat_error
     return rc;
 }
 
-int leat__shards_wanted(const char *const *patterns, int n, leat_error *err) {
+typedef struct looking {
+    const leat__paths *paths;
+    const leat__open_options *open;
+    uint8_t *streamed; /* (paths->n) 1: the shard can only be read from its beginning */
+} looking;
+
+/* Only uncompressed records have an index. To make one through a network would read all of them. */
+static int look_at_shard(void *user, uint64_t item, int worker, leat_error *err) {
+    (void)worker;
+    const looking *l = user;
+    const char *path = l->paths->path[item];
+    leat__file file;
+    if (leat__is_remote(path)) {
+        const int rc = l->open->no_side_files ? 0 : leat__side_remote(path, err);
+        LEAT_TRY(rc);
+        l->streamed[item] = rc == 0;
+        return 0;
+    }
+    int compression;
+    LEAT_TRY(leat__shards_detect(path, &compression, &file, err));
+    leat__file_close(&file);
+    l->streamed[item] = compression != LEAT_COMPRESSION_NONE;
+    return 0;
+}
+
+int leat__shards_wanted(const char *const *patterns, int n, const leat__open_options *open, leat_error *err) {
     leat__paths paths;
     LEAT_TRY(leat__glob(&paths, patterns, n, err));
-    int rc = 0;
-    for (size_t i = 0; i < paths.n && rc == 0; i++) {
-        leat__file file;
-        int compression;
-        rc = leat__shards_detect(paths.path[i], &compression, &file, err);
-        if (rc < 0) break;
-        leat__file_close(&file);
-        rc = compression != LEAT_COMPRESSION_NONE;
-    }
+    looking l = {
+        .paths = &paths, .open = open, .streamed = leat__alloc(LEAT_MEM_INDEX, LEAT_MAX(paths.n, (size_t)1))};
+    int rc = l.streamed ? 0 : leat__fail_memory(err, paths.n, "shards");
+    if (rc == 0 && paths.n > 0 && leat__is_remote(paths.path[0])) {
+        rc = leat__parallel(LEAT_SIDE_REMOTE_THREADS, paths.n, look_at_shard, &l, err);
+        for (size_t i = 0; i < paths.n && rc == 0; i++) rc = l.streamed[i];
+    } else
+        for (size_t i = 0; i < paths.n && rc == 0; i++) {
+            rc = look_at_shard(&l, i, 0, err);
+            if (rc == 0) rc = l.streamed[i];
+        }
+    leat__free(l.streamed);
     leat__paths_free(&paths);
     return rc;
 }
@@ -228,10 +259,10 @@ static int look_at_files(leat__shards *s, leat__source *base, leat_error *err) {
     for (size_t i = 0; i < s->paths.n; i++) {
         leat__stat st;
         LEAT_TRY(leat__file_stat(s->paths.path[i], &st, err));
-        const char *slash = strrchr(s->paths.path[i], '/'), *name = slash ? slash + 1 : s->paths.path[i];
+        const char *name;
+        const size_t n_name = leat__path_name(s->paths.path[i], &name);
         s->facts[i] = (shard_facts){st.size, st.mtime_ns};
-        base->fingerprint =
-            leat__hash(&st.size, sizeof st.size, leat__hash(name, strlen(name), base->fingerprint));
+        base->fingerprint = leat__hash(&st.size, sizeof st.size, leat__hash(name, n_name, base->fingerprint));
     }
     return 0;
 }
@@ -249,7 +280,19 @@ int leat__shards_open(leat__shards **out, leat__source **source, const char *con
         return rc;
     }
     s->n_shards = s->paths.n;
-    snprintf(base->title, sizeof base->title, "tfrecord: a stream of %zu compressed shards", s->paths.n);
+    s->remote = leat__is_remote(s->paths.path[0]);
+    snprintf(base->title, sizeof base->title, "tfrecord: a stream of %zu %s shards", s->paths.n,
+             s->remote ? "remote" : "compressed");
+    if (s->remote) {
+        char shown[400];
+        snprintf(base->warning, sizeof base->warning,
+                 "%s: the shards are compressed or have no index beside them, so they are read as a stream, "
+                 "one record "
+                 "after the other: make indexes where the files lie with `leat index --beside FILES` and "
+                 "upload the "
+                 ".leatidx files into the same folder",
+                 leat__printable(shown, sizeof shown, s->paths.path[0], strlen(s->paths.path[0])));
+    }
     return 0;
 }
 

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/side.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 
 #include "base/hash.h"
 
 bool leat__side_beside(const char *path, const char *suffix, char *out, size_t cap) {
+    const char *name;
+    const size_t n_name = leat__path_name(path, &name);
+    if (leat__is_remote(path)) { /* what an address has behind its name belongs behind the new one too */
+        const int used = snprintf(out, cap, "%.*s.%.*s%s%s", (int)(name - path), path, (int)n_name, name,
+                                  suffix, name + n_name);
+        return used > 0 && (size_t)used < cap;
+    }
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--; /* "photos/" and "photos" are one folder */
     size_t folder = n;
@@ -63,13 +71,30 @@ bool leat__side_load(leat__side *out, leat__side_place place, const char *home, 
     leat__stat st = {.owner = LEAT_NO_OWNER};
     out->refused = false;
     if (options->no_side_files || options->refresh) return false;
-    if (place == LEAT_SIDE_BESIDE && leat__file_stat(path, &st, NULL) < 0) return false;
+    const bool remote = leat__is_remote(path);
+    if (remote && place != LEAT_SIDE_BESIDE) return false;
+    if (place == LEAT_SIDE_BESIDE && !remote && leat__file_stat(path, &st, NULL) < 0) return false;
     const bool named = place == LEAT_SIDE_BESIDE
                            ? leat__side_beside(path, ".leatidx", out->file, sizeof out->file)
                            : cached_path(home, path, options, false, out->file, sizeof out->file, NULL);
-    if (!named || !read_trusted(out, st.owner, options->trust, buf)) return false;
+    const bool read = named && (remote ? leat__file_read_all(out->file, buf, SIZE_MAX / 2, NULL) == 0
+                                       : read_trusted(out, st.owner, options->trust, buf));
+    if (!read) return false;
     out->data = leat__sidefile_payload(buf->data, buf->size, kind, &out->n);
     return out->data != NULL;
+}
+
+int leat__side_remote(const char *path, leat_error *err) {
+    char file[PATH_MAX];
+    leat__file found;
+    leat_error why;
+    if (!leat__side_beside(path, ".leatidx", file, sizeof file)) return 0;
+    const int rc = leat__file_open(&found, file, &why);
+    if (rc == 0) leat__file_close(&found);
+    if (rc == 0) return 1;
+    const bool none = rc == LEAT_ERR_NOT_FOUND || why.sys == EACCES;
+    if (!none && err) *err = why;
+    return none ? 0 : rc;
 }
 
 bool leat__side_write(const char *file, int kind, const void *payload, size_t n, leat_error *why) {

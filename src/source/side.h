@@ -36,6 +36,10 @@ bool leat__side_store(const char *home, const char *path, int kind, const leat__
                       const void *payload, size_t n, leat_error *why);
 /* The same in place of a side file that was loaded. */
 bool leat__side_write(const char *file, int kind, const void *payload, size_t n, leat_error *why);
+/* Whether there is a side file beside a remote file: 1, 0, or an error of network or server, which must not look like a missing
+ * file. A bucket that does not let its objects be listed says of a missing one that it is forbidden. */
+int leat__side_remote(const char *path, leat_error *err);
+#define LEAT_SIDE_REMOTE_THREADS 16 /* that look at remote files at once while they are opened */
 /* The dot-file beside path, whose name ends in `suffix`; false if that is too long. */
 bool leat__side_beside(const char *path, const char *suffix, char *out, size_t cap);
 

@@ -117,6 +117,7 @@ struct leat__source {
     leat__source **part; /* (n_parts) its own                                      */
     bool paired_anew;    /* which samples of its parts meet is drawn in every epoch */
     bool no_read_ahead;  /* only workers read                                      */
+    bool waits;          /* every read waits for a network: read-ahead begins with the first batch */
     char title[256];     /* "folder photos: 1,281,167 images in 1,000 classes"     */
     char warning[1200];  /* what was ignored or could not be kept; empty if nothing */
 };
@@ -313,8 +314,8 @@ int leat__window_open(leat__source **source, const leat__windowing *how, leat_er
 /* shards.c: TFRecord shards of which at least one is compressed, or records that the program gives: read from the
  * beginning, one record at a time. The readers of stream/ read several shards at once, see shard.h. */
 typedef struct leat__shards leat__shards;
-/* 1 if a file that the patterns match is compressed, else 0. */
-int leat__shards_wanted(const char *const *patterns, int n, leat_error *err);
+/* 1 if a file that the patterns match is compressed, or is remote and has no index beside it, else 0. */
+int leat__shards_wanted(const char *const *patterns, int n, const leat__open_options *, leat_error *err);
 int leat__shards_open(leat__shards **out, leat__source **source, const char *const *patterns, int n,
                       leat_error *err);
 int leat__shards_open_program(leat__shards **out, leat__source **source,

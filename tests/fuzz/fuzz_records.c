@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     const char *pattern = path;
-    const int packed = leat__shards_wanted(&pattern, 1, NULL);
+    const int packed = leat__shards_wanted(&pattern, 1, &(leat__open_options){0}, NULL);
     const tally indexed = by_index(path, data[0]), streamed = by_stream(path);
     if (packed == 0) require(indexed.good == streamed.good && indexed.digest == streamed.digest);
     free(bytes);

@@ -18,6 +18,9 @@ typedef struct reader_state {
     uint64_t window_begin;
     size_t window_n;
     uint64_t last_sample;
+    /* What will be read next of a remote shard: all of it comes with the first read. */
+    const shard *soon_shard;
+    leat__extent soon;
     struct { /* when there are too many shards to keep all open */
         size_t shard;
         leat__file file;
@@ -94,6 +97,8 @@ static bool is_current(const leat__indexed_format *format, const shard *s, leat_
     if (facts[0] != format->version || facts[1] != s->size) return false;
     if ((int64_t)facts[2] == s->mtime_ns && (int64_t)facts[3] == s->ctime_ns && facts[4] == s->inode)
         return true;
+    /* To take it of a remote shard costs a request for each piece. Every record is compared with its borders when it is read. */
+    if (leat__is_remote(s->path)) return true;
     return place == LEAT_SIDE_BESIDE && take_digest(s, &digest, NULL) == 0 && facts[5] == digest;
 }
 
@@ -151,6 +156,17 @@ static bool store_index(const leat__indexed_format *format, shard *s, const leat
     return kept;
 }
 
+/* To make the index of a remote shard would read all of it. */
+static int fail_remote(const shard *s, leat_error *err) {
+    char shown[400];
+    leat__fail(err, LEAT_ERR_STATE,
+               "%s has no index beside it, or one of another file: run `leat index --beside` where the file "
+               "lies, and "
+               "upload its .leatidx file into the same folder",
+               leat__printable(shown, sizeof shown, s->path, strlen(s->path)));
+    return LEAT_ERR_STATE;
+}
+
 static int open_shard(void *user, uint64_t item, int worker, leat_error *err) {
     leat__indexed *self = user;
     shard *s = &self->shard[item];
@@ -162,7 +178,9 @@ static int open_shard(void *user, uint64_t item, int worker, leat_error *err) {
     s->border.kind = s->renewed.kind = LEAT_MEM_INDEX;
     int rc = 0;
     s->kept = load_index(self->format, s, self->open);
-    if (!s->kept) {
+    if (!s->kept && leat__is_remote(s->path)) {
+        rc = fail_remote(s, err);
+    } else if (!s->kept) {
         rc = build_index(self->format, s, worker, self->open, err);
         /* A shard that is still being written must not leave an index behind. */
         const bool settled = LEAT_MAX(s->mtime_ns, s->ctime_ns) < self->open->now_ns - LEAT_SIDE_GRAIN_NS;
@@ -184,7 +202,9 @@ typedef struct renewal {
 } renewal;
 
 static int fail_changed(const shard *s, leat_error *err) {
-    return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened", s->path);
+    char shown[400];
+    return leat__fail(err, LEAT_ERR_IO, "%s has changed since it was opened",
+                      leat__printable(shown, sizeof shown, s->path, strlen(s->path)));
 }
 
 /* One of LEAT_RENEWAL_*. The side file is written over, so that the next run has the right one at once. */
@@ -221,6 +241,7 @@ int leat__indexed_doubt(const leat__indexed *self, const shard *s, leat_error *e
     renewal job = {.format = self->format,
                    .s = (shard *)s}; /* of a source this alone changes, and only once */
     if (!s->side) return 0;
+    if (leat__is_remote(s->path)) return fail_remote(s, err);
     const int rc = leat__once_do(&job.s->renewal, renew, &job, err);
     if (rc != LEAT_RENEWAL_OTHER_NUMBER)
         return rc == LEAT_RENEWAL_SAME ? 0 : rc == LEAT_RENEWAL_OTHER ? 1 : rc;
@@ -262,7 +283,7 @@ static int shard_file(const leat__indexed *self, const shard *s, reader_state *s
     if (self->keep_open) return 0;
     const size_t number = (size_t)(s - self->shard), i = number % READER_FILES;
     leat__file *file = &state->slot[i].file;
-    if (file->fd <= 0 || state->slot[i].shard != number) {
+    if (!leat__file_is_open(file) || state->slot[i].shard != number) {
         leat__file_close(file);
         LEAT_TRY(leat__file_open(file, s->path, err));
         if (file->size != s->size || file->mtime_ns != s->mtime_ns || file->inode != s->inode) {
@@ -290,6 +311,9 @@ int leat__indexed_read(const leat__indexed *self, const shard *s, leat__reader *
         const bool in_sequence = state->window_shard && sample == state->last_sample + 1;
         size_t want = n;
         if (in_sequence && n <= SMALL_ENTRY) want = (size_t)LEAT_MIN((uint64_t)WINDOW, s->size - at);
+        if (state->soon_shard == s && at >= state->soon.at && at + n <= state->soon.at + state->soon.n)
+            want = (size_t)(state->soon.at + state->soon.n - at);
+        state->soon_shard = NULL;
         state->window_shard = NULL;
         reader->bytes.size = 0;
         if (!leat__buf_reserve(&reader->bytes, want + LEAT_CACHE_LINE))
@@ -321,7 +345,14 @@ void leat__indexed_will_read(const leat__source *source, leat__reader *reader, u
                            tail = leat__indexed_span(s, end - s->first);
         const leat__file *file;
         if (shard_file(self, s, reader->state, &file, NULL) < 0) return;
-        if (tail.at + tail.n > begin.at) leat__file_will_read(file, begin.at, tail.at + tail.n - begin.at);
+        const leat__extent all = {.at = begin.at, .n = tail.at + tail.n - begin.at};
+        if (file->remote) {
+            reader_state *state = reader->state;
+            state->soon_shard = s;
+            state->soon = all;
+            return;
+        }
+        if (all.n > 0) leat__file_will_read(file, all.at, all.n);
         first = end + 1;
     }
 }
@@ -398,10 +429,10 @@ static void sum_up(leat__indexed *self) {
             if (span > base->bytes_max)
                 base->bytes_max = (size_t)LEAT_MIN(span, (uint64_t)LEAT_RECORD_BYTES_MAX);
         }
-        const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
+        const char *name;
+        const size_t n_name = leat__path_name(s->path, &name);
         const uint64_t facts[] = {s->size, s->n};
-        base->fingerprint =
-            leat__hash(facts, sizeof facts, leat__hash(name, strlen(name), base->fingerprint));
+        base->fingerprint = leat__hash(facts, sizeof facts, leat__hash(name, n_name, base->fingerprint));
     }
     if (refused)
         snprintf(base->warning, sizeof base->warning, "the index of %" PRIu64 " shards " LEAT_NOT_TRUSTED,
@@ -411,8 +442,9 @@ static void sum_up(leat__indexed *self) {
                  "the index of %" PRIu64
                  " shards could not be kept%s%s: it will be made again at the next start",
                  not_kept, sys ? ": " : "", sys ? strerror(sys) : "");
+    base->waits = self->n_shards && leat__is_remote(self->shard[0].path);
     /* Shards of one folder share what is kept of their pictures. */
-    base->home = self->n_shards ? leat__real_path(self->shard[0].path) : NULL;
+    base->home = self->n_shards && !base->waits ? leat__real_path(self->shard[0].path) : NULL;
     char *slash = base->home ? strrchr(base->home, '/') : NULL;
     if (slash) *slash = 0;
     snprintf(base->title, sizeof base->title, "%s: %" PRIu64 " %s in %zu shards", base->class->name,
@@ -431,17 +463,21 @@ int leat__indexed_open(leat__indexed *self, const leat__indexed_format *format, 
         return leat__fail_memory(err, paths.n * sizeof *self->shard, "shards");
     }
     self->n_shards = paths.n;
-    self->keep_open = paths.n <= KEEP_OPEN_MAX;
+    size_t n_local = 0; /* remote ones need no descriptor */
     int rc = 0;
     for (size_t i = 0; i < paths.n; i++) {
+        n_local += !leat__is_remote(paths.path[i]);
         self->shard[i] = (shard){.path = paths.path[i], .file.fd = -1};
         const int made = leat__once_init(&self->shard[i].renewal, err);
         if (rc == 0) rc = made;
     }
     leat__free(paths.path); /* the names are the shards' now */
     LEAT_TRY(rc);
+    self->keep_open = n_local <= KEEP_OPEN_MAX;
     self->open = open;
-    LEAT_TRY(leat__parallel(open->n_threads, self->n_shards, open_shard, self, err));
+    const int n_threads =
+        n_local < self->n_shards ? LEAT_MAX(open->n_threads, LEAT_SIDE_REMOTE_THREADS) : open->n_threads;
+    LEAT_TRY(leat__parallel(n_threads, self->n_shards, open_shard, self, err));
     self->open = NULL;
     sum_up(self);
     if (self->base.n_samples > 0) return 0;
