@@ -22,7 +22,8 @@ typedef struct leat__line {
     /* Of s3://, looked for again every minute: tokens expire and are renewed in their file. */
     leat__s3_keys keys;
     leat__s3_request s3;
-    uint64_t keys_ns; /* when; 0 = never */
+    uint64_t keys_ns;     /* when; 0 = never */
+    uint64_t environment; /* that they were found in */
     /* The answer that arrives. */
     const leat__ask *ask;
     uint64_t from; /* the first byte that was asked for */

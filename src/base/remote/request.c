@@ -71,8 +71,10 @@ static int send_http(leat__line *line, const char *range, int *code, leat_error 
 static int send_s3(leat__line *line, const char *range, int *code, leat_error *err) {
     char signed_range[80];
     const uint64_t now = leat__now_ns();
-    if (line->keys_ns == 0 || now - line->keys_ns > keys_every_ns) {
+    const uint64_t environment = leat__s3_environment();
+    if (line->keys_ns == 0 || now - line->keys_ns > keys_every_ns || line->environment != environment) {
         leat__s3_find_keys(&line->keys);
+        line->environment = environment;
         line->keys_ns = now;
     }
     if (range) snprintf(signed_range, sizeof signed_range, "bytes=%s", range);

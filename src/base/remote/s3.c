@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/remote/sigv4.h"
 
 /* ------------------------------------------------------------------------------------------------ keys */
@@ -83,6 +84,28 @@ static void take_first(char *out, size_t cap, const char *const *variables, int 
         const char *value = environment(variables[i]);
         copy(out, cap, value, strlen(value));
     }
+}
+
+uint64_t leat__s3_environment(void) {
+    static const char *const all[] = {"LEAT_S3_ENDPOINT",
+                                      "AWS_ENDPOINT_URL_S3",
+                                      "AWS_ENDPOINT_URL",
+                                      "AWS_REGION",
+                                      "AWS_DEFAULT_REGION",
+                                      "AWS_PROFILE",
+                                      "AWS_DEFAULT_PROFILE",
+                                      "AWS_ACCESS_KEY_ID",
+                                      "AWS_SECRET_ACCESS_KEY",
+                                      "AWS_SESSION_TOKEN",
+                                      "AWS_SHARED_CREDENTIALS_FILE",
+                                      "AWS_CONFIG_FILE",
+                                      "HOME"};
+    uint64_t hash = 0;
+    for (size_t i = 0; i < LEAT_COUNT(all); i++) {
+        const char *value = environment(all[i]);
+        hash = leat__hash(value, strlen(value) + 1, hash);
+    }
+    return hash;
 }
 
 void leat__s3_find_keys(leat__s3_keys *keys) {

@@ -18,6 +18,8 @@ typedef struct leat__s3_keys {
 
 /* Reads environment and files. Damaged or missing files give no keys. */
 void leat__s3_find_keys(leat__s3_keys *out);
+/* A hash of the variables of the environment that it reads. */
+uint64_t leat__s3_environment(void);
 
 typedef struct leat__s3_request {
     char url[LEAT_URL_BYTES];
