@@ -382,7 +382,8 @@ typedef struct leat_pipeline leat_pipeline; /* doing it: threads, memory, positi
 
 /* ------------------------------------------------------------------------------------------- build */
 
-/* A spec from pipeline text, or an empty one if text is NULL. NULL only without memory. The caller frees it. Not for two
+/* A spec from pipeline text, or an empty one if text is NULL. A file to read may be an address, https://, http:// or
+ * s3://bucket/key (docs/remote.md). NULL only without memory. The caller frees it. Not for two
  * threads at once; afterwards any number of pipelines may read it.
  *
  * The functions that build a spec remember its first mistake, and do nothing after it. They return its code, as

@@ -73,6 +73,7 @@ def test_records_with_indexes_are_those_of_a_local_run(served, digest, data, thr
 
 
 def test_neighbours_are_read_with_one_request(served, digest, data):
+    served.latency = 0.05  # so that the threads that read ahead are there before the workers are through
     text = "| parse image:bytes | decode | resize 24 24 | batch 30"
     assert digest(f"tfrecord {shards(served)} {text}") == digest(f"tfrecord {data}/records/*.tfrecord {text}")
     parts = [path for _, path, _, _ in served.requests if path.endswith(".tfrecord")]
@@ -123,6 +124,19 @@ def test_a_run_goes_on_after_a_restart_elsewhere(served, leat, data, tmp_path):
     rest = leat("run", far, "--sink", "samples", "--state", tmp_path / "state").stdout
     whole = leat("run", local, "--sink", "samples").stdout
     assert rest.splitlines()[-3:] == whole.splitlines()[-3:] and len(rest.splitlines()) < len(whole.splitlines())
+
+
+@pytest.mark.parametrize("limit, kept", [("", True), ("max=16KiB", False)])
+def test_a_cache_in_front_of_decode_keeps_remote_bytes(served, digest, data, tmp_path, limit, kept):
+    """If the set fits, a second run asks for nothing but what opening takes; if it does not, nothing is evicted for it."""
+    text = f"| parse image:bytes label:int64 | cache {tmp_path}/kept {limit} | shuffle seed=3 | decode | resize 24 24 | batch 4"
+    local = digest(f"tfrecord {data}/records/*.tfrecord {PARSE}")
+    counts = []
+    for _ in range(3):
+        served.requests.clear()
+        assert digest(f"tfrecord {shards(served)} {text}") == local
+        counts.append(len(served.requests))
+    assert counts[1:] == [9, 9] if kept else min(counts) > 9
 
 
 # --------------------------------------------------------------------------------- what passes by itself
