@@ -102,7 +102,7 @@ static bool write_parse(leat__buf *text, const seen *all, uint64_t looked) {
 
 static int records_text(leat__packing *self, const char *pattern, leat__buf *text, leat_error *err) {
     const leat__open_options open = leat__tool_open_options(self->config);
-    const int compressed = leat__shards_wanted(&pattern, 1, err);
+    const int compressed = leat__shards_wanted(&pattern, 1, &open, err);
     char inflated[PATH_MAX];
     LEAT_TRY(compressed);
     if (compressed) {
