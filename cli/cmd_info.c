@@ -173,14 +173,21 @@ static int print_pack_line(void *user, const char *line) {
     return 0;
 }
 
+static bool has_key(const leat_info *info, const char *name) {
+    for (int i = 0; i < info->n_formats; i++)
+        if (strncmp(info->formats[i].name, name, strlen(name)) == 0) return true;
+    return false;
+}
+
 /* What the manifest of a pack says, if there is one. */
-static void print_pack(const char *path) {
+static void print_pack(const leat_info *info, const char *path) {
     int n = 0;
-    if (leat_pack_summary(path, NULL, print_pack_line, &n, NULL) == 0)
-        printf("  sheet     leat view \"tfrecord %s/data-*.tfrecord | parse image:bytes label:int64 | "
-               "decode\" -o "
+    if (leat_pack_summary(path, NULL, print_pack_line, &n, NULL) != 0) return;
+    const char *image = has_key(info, "image/encoded: bytes[1] ") ? "image/encoded" : "image";
+    if (has_key(info, "image/encoded: bytes[1] ") || has_key(info, "image: bytes[1] "))
+        printf("  sheet     leat view \"tfrecord %s/data-*.tfrecord | parse %s:bytes | decode %s\" -o "
                "sheet.png\n",
-               path);
+               path, image, image);
 }
 
 static int run(int argc, char **argv) {
@@ -213,7 +220,7 @@ static int run(int argc, char **argv) {
     if (json) print_json(&info, argv[0]);
     else {
         print_text(&info, argv[0], all);
-        print_pack(argv[0]);
+        print_pack(&info, argv[0]);
     }
     leat_info_free(&info);
     return CLI_OK;
@@ -226,8 +233,7 @@ const cli_verb cli_info = {
     .about = "Says what PATH is: a folder of images, a TFRecord file, a pattern in quotes, a list of images "
              "(.csv), an image. Counts and classes are exact; pixels, formats and keys are those of 1000 "
              "samples, spread evenly, unless you ask for more. Of a folder that 'leat pack' has written, the "
-             "manifest "
-             "is shown too.",
+             "manifest is shown too.",
     .example = "  leat info photos/train\n  leat info 'data/train-*.tfrecord'",
     .run = run,
 };

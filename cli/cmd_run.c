@@ -200,10 +200,14 @@ static int run_all(running *r) {
         return cli_fail("run", CLI_USAGE,
                         "--json prints to the same place as --params and this sink: use --sink null");
     if (r->one && r->state) return cli_fail("run", CLI_USAGE, "--sample or --state, not both");
-    r->on.config.params = r->params;
-    if (r->one) r->on.config.synchronous = 1; /* nothing else is to run */
+    if (r->resize_batch && strncmp(r->sink_word, "npy:", 4) == 0)
+        return cli_fail("run", CLI_USAGE,
+                        "files of npy are numbered by batches of one size: leave --resize-batch out, or use "
+                        "another sink");
     r->on.config.params = r->params;
     r->on.config.resize_batch = r->resize_batch;
+    if (r->one) r->on.config.synchronous = 1; /* nothing else is to run */
+    if (rc == CLI_OK) rc = cli_sink_new(&r->sink, "run", r->sink_word);
     if (rc == CLI_OK) rc = cli_opened_open(&r->on, &r->pipeline);
     if (rc != CLI_OK) return rc == CLI_INTERRUPTED ? interrupted(r, false) : rc;
 

@@ -32,16 +32,26 @@ static bool is_slim(const cli_packed *p) {
     return strncmp(features, "tfds", 4) == 0 || strncmp(features, "slim", 4) == 0;
 }
 
+/* The name of a feature: as an option gives it, as --features does (`image=picture`), or the preset's. */
+static const char *key_of(const cli_packed *p, const char *given, const char *role, const char *slim,
+                          char room[100]) {
+    const char *at = p->pack.features;
+    if (given) return given;
+    for (const size_t n = strlen(role); at; at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL)
+        if (strncmp(at, role, n) == 0 && at[n] == '=') {
+            snprintf(room, 100, "%.*s", (int)strcspn(at + n + 1, " "), at + n + 1);
+            return room;
+        }
+    return is_slim(p) ? slim : role;
+}
+
 /* A pipeline that reads the result, as one would type it. */
 static void print_next(const cli_packed *p) {
     const leat_pack_config *pack = &p->pack;
     const char *quote = strpbrk(p->out, " \t|='") ? "'" : "";
-    const char *image = pack->image_key ? pack->image_key
-                        : is_slim(p)    ? "image/encoded"
-                                        : "image",
-               *label = pack->label_key ? pack->label_key
-                        : is_slim(p)    ? "image/class/label"
-                                        : "label";
+    char image_room[100], label_room[100];
+    const char *image = key_of(p, pack->image_key, "image", "image/encoded", image_room),
+               *label = key_of(p, pack->label_key, "label", "image/class/label", label_room);
     const bool raw = pack->raw || (pack->store && strcmp(pack->store, "raw") == 0);
     char rest[400] = "";
     if (raw)
@@ -55,10 +65,24 @@ static void print_next(const cli_packed *p) {
            prefix_of(p), pack->split ? "-train" : "", quote, image);
     if (p->report.n_classes > 0) printf(" %s:int64", label);
     printf(" | %sbatch 64\"\n", rest);
-    printf("try tf   tf.data.TFRecordDataset(tf.io.gfile.glob('%s/%s%s-*.tfrecord'))\n", p->out, prefix_of(p),
-           pack->split ? "-train" : "");
-    printf("try py   leat.from_text(\"tfrecord %s/%s%s-*.tfrecord | parse ...\").to_torch()\n", p->out,
-           prefix_of(p), pack->split ? "-train" : "");
+    const char *set = pack->split ? "-train" : "";
+    const bool labelled = p->report.n_classes > 0;
+    printf("try tf   tf.data.TFRecordDataset(tf.io.gfile.glob('%s/%s%s-*.tfrecord')).map(", p->out,
+           prefix_of(p), set);
+    printf("lambda record: tf.io.parse_single_example(record, {'%s': tf.io.FixedLenFeature([], "
+           "tf.string)",
+           image);
+    if (labelled) printf(", '%s': tf.io.FixedLenFeature([], tf.int64)", label);
+    printf("}))\ntry py   leat.from_tfrecord('%s/%s%s-*.tfrecord', {'%s': 'bytes'", p->out, prefix_of(p), set,
+           image);
+    if (labelled) printf(", '%s': 'int64'", label);
+    if (raw)
+        printf("}).decode_raw('%s', 'u8').reshape('%s', %d, %d, 3)", image, image, pack->height, pack->width);
+    else {
+        printf("}).decode('%s')", image);
+        if (!pack->width) printf(".resize(224, 224, field='%s')", image);
+    }
+    printf(".batch(64).to_torch()\n");
 }
 
 /* --------------------------------------------------------------------------------------------- report */

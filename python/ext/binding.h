@@ -44,6 +44,9 @@ typedef struct module_state {
 
 /* Sets the exception for an error of leat; text, which may be NULL, is the pipeline text it is about. Returns NULL. */
 PyObject *raise_error(const leat_error *err, PyObject *text);
+/* Calls a function of Python, which may be None, with what a tool or an opening reports; not 0 = stop, an exception or a signal
+ * has come. In any thread. */
+int call_progress(PyObject *progress, const char *what, uint64_t done, uint64_t total);
 
 /* -------------------------------------------------------------------------------------------- batch.c */
 

@@ -23,6 +23,19 @@ PyObject *raise_error(const leat_error *err, PyObject *text) {
     return NULL;
 }
 
+int call_progress(PyObject *progress, const char *what, uint64_t done, uint64_t total) {
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    int stop = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
+    if (stop == 0 && progress != Py_None) {
+        PyObject *answer =
+            PyObject_CallFunction(progress, "sKK", what, (unsigned long long)done, (unsigned long long)total);
+        stop = answer ? 0 : -1;
+        Py_XDECREF(answer);
+    }
+    PyGILState_Release(gil);
+    return stop;
+}
+
 /* --------------------------------------------------------------------------------------------- tools */
 
 /* Between the steps of a tool that works for long: whether Ctrl-C was pressed. */

@@ -9,16 +9,7 @@ typedef struct packing { /* what the callbacks of one call share */
 
 static int on_progress(void *user, const char *what, uint64_t done, uint64_t total) {
     const packing *p = user;
-    const PyGILState_STATE gil = PyGILState_Ensure();
-    int stop = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
-    if (stop == 0 && p->progress != Py_None) {
-        PyObject *answer = PyObject_CallFunction(p->progress, "sKK", what, (unsigned long long)done,
-                                                 (unsigned long long)total);
-        stop = answer ? 0 : -1;
-        Py_XDECREF(answer);
-    }
-    PyGILState_Release(gil);
-    return stop;
+    return call_progress(p->progress, what, done, total);
 }
 
 static void on_log(void *user, int level, const char *message) {

@@ -28,16 +28,7 @@ static int on_progress(void *user, const char *what, uint64_t done, uint64_t tot
     Pipeline *self = user;
     /* Other threads of the engine may report too; only the one that opens can raise. */
     if (!self->opening || !pthread_equal(pthread_self(), self->opener)) return 0;
-    const PyGILState_STATE gil = PyGILState_Ensure();
-    int stop = PyErr_Occurred() ? -1 : PyErr_CheckSignals();
-    if (stop == 0 && self->progress) {
-        PyObject *answer = PyObject_CallFunction(self->progress, "sKK", what, (unsigned long long)done,
-                                                 (unsigned long long)total);
-        stop = answer ? 0 : -1;
-        Py_XDECREF(answer);
-    }
-    PyGILState_Release(gil);
-    return stop;
+    return call_progress(self->progress ? self->progress : Py_None, what, done, total);
 }
 
 /* Warnings are kept for Python to issue, since this may be any thread. */

@@ -44,7 +44,7 @@ leat__account *leat__account_use(leat__account *account);
 /* The account that counts for this thread, to be used by the threads that it starts. */
 leat__account *leat__account_now(void);
 
-/* What the threads of an account have in common besides: they are told to end, so that nobody waits for a network any longer; and
+/* What the threads of an account have in common besides: they are told to end, so that none of them waits for a network any longer; and
  * requests that were sent again are counted. */
 void leat__account_stop(leat__account *account);
 bool leat__account_stopped(void); /* the account of this thread; false without one */

@@ -139,3 +139,20 @@ def test_padded_batches(leat, tmp_path):
             want = numpy.full(got.shape[1:], 9, "uint8")
             want[:height, :width] = image
             numpy.testing.assert_array_equal(padded, want)
+
+
+def test_another_batch_in_the_middle_of_an_epoch(leat, tmp_path):
+    state = tmp_path / "state"
+    text = "synth 50 4 4 | shuffle seed=2 | batch "
+    whole = sum(ids(leat("run", text + "1", "--sink", "ids", "-q").stdout).values(), [])
+    first = ids(leat("run", text + "8", "--sink", "ids", "-q", "--state", state, "--batches", 3).stdout)
+    assert "--resize-batch" not in leat("run", text + "6", "--state", state, "-q", code=1).stdout
+    before = state.read_text()
+    rest = []
+    for rank in range(2):
+        state.write_text(before)
+        rest.append(leat("run", text + "global_size=9", "--sink", "ids", "-q", "--state", state, "--resize-batch", "--rank",
+                         f"{rank}/2").stdout)
+    assert sum(first.values(), []) + sum(together(rest).values(), []) == whole
+    assert list(together(rest)) == [(0, 3), (0, 4), (0, 5)]
+    assert "numbered by batches" in leat("run", text + "6", "--sink", f"npy:{tmp_path}/out", "--resize-batch", code=2).stderr

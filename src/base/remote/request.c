@@ -181,7 +181,7 @@ static int check_answer(const leat__line *line, const leat__answer *answer, leat
     const bool other = ask->etag && *ask->etag && *line->etag && strcmp(ask->etag, line->etag) != 0;
     if (ask->etag && (other || answer->size != ask->size))
         return leat__refuse(line, ESTALE, err,
-                            "it has changed since it was opened: begin again when nobody writes to it");
+                            "it has changed since it was opened: begin again when no program writes to it");
     const uint64_t there = answer->size > ask->offset ? answer->size - ask->offset : 0;
     if (!ask->all && line->n < LEAT_MIN((uint64_t)ask->n, there)) {
         leat__refuse(line, ECONNRESET, err, "the answer ends too early");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a pack: all shards are there, and the record and the notes become manifest.json, rejects.tsv and
- * duplicates.tsv. Nothing else is read, so the manifest is the same whoever made the shards, and in how many parts. */
+ * duplicates.tsv. Nothing else is read, so the manifest does not depend on which processes made the shards, nor on how many parts there were. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -163,7 +163,7 @@ static int take_hold(leat__packing *self, leat_error *err) {
     return rc == LEAT_ERR_STATE ? refuse_second(self, err) : rc;
 }
 
-/* For whoever comes second. */
+/* For the message that a second process gets. */
 static int say_who(leat__packing *self, leat_error *err) {
     char path[PATH_MAX], who[160], host[100] = "this machine";
     lock_path(self, path, sizeof path);
@@ -272,7 +272,7 @@ static int check_alone(const leat__packing *self, leat_error *err) {
     return leat__dir_list(self->out, clean_entry, &clean, err);
 }
 
-/* The record goes first when another pack is removed: what is left of it then is nobody's. */
+/* The record goes first when another pack is removed: what is left of it then belongs to no pack. */
 static int remove_other(leat__packing *self, leat_error *err) {
     char path[PATH_MAX];
     const leat__pack_place place = leat__pack_place_of(self);
@@ -289,7 +289,7 @@ static int prepare(leat__packing *self, leat_error *err) {
     LEAT_TRY(check_alone(self, err));
     LEAT_TRY(leat__pack_record_publish(self, err));
     if (!part) LEAT_TRY(say_who(self, err));
-    /* Nobody else works here; parts leave alone what a living process may have begun. */
+    /* No other process works here; parts leave alone what a living process may have begun. */
     if (!part) LEAT_TRY(leat__dir_list(self->out, clean_entry, &clean, err));
     LEAT_TRY(keep_finished(self, err));
     return write_classes(self, err);

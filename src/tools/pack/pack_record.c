@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a pack: the recipe as JSON, a line for each thing that decides about bytes. It is put into the folder
- * before the first shard, by a link that fails if another process was first; whoever comes later must have the same recipe.
+ * before the first shard, by a link that fails if another process was first; a process that comes later must have the same recipe.
  * What --store auto has measured is in it, so that it is decided once. */
 #include <limits.h>
 #include <stdarg.h>
