@@ -63,9 +63,8 @@ def test_patterns_are_listed_page_by_page(run, storage, data, pattern):
 
 
 def test_all_below_a_prefix(run, data):
-    """The index and the names of classes lie there too; the first begin with a point, the last are no records."""
-    for name in ("data-classes.txt",):
-        (data / "bucket/train" / name).unlink(missing_ok=True)
+    """Indexes, the manifest and the names of classes lie there too."""
+    assert {"data-classes.txt", "manifest.json", "rejects.tsv"} <= {path.name for path in (data / "bucket/train").iterdir()}
     assert run(f"tfrecord s3://bucket/train/ {PARSE}") == run(f"tfrecord {data}/bucket/train/*.tfrecord {PARSE}")
 
 

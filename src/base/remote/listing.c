@@ -142,12 +142,21 @@ typedef struct matching {
     void *user;
 } matching;
 
+/* Texts that lie beside data: the manifest and the lists of a pack, names of classes. */
+static bool is_beside(const char *name) {
+    static const char *const endings[] = {".json", ".tsv", ".txt"};
+    const char *ending = strrchr(name, '.');
+    for (size_t i = 0; ending && i < LEAT_COUNT(endings); i++)
+        if (strcmp(ending, endings[i]) == 0) return true;
+    return false;
+}
+
 /* Names that begin with a point are no data: indexes lie there. A pattern never matches them, as in a shell. */
 static int match_key(void *user, const char *key, leat_error *err) {
     const matching *m = user;
     char url[KEY_BYTES + 300];
     const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
-    if (*name == 0 || *name == '.') return 0;
+    if (*name == 0 || *name == '.' || (!m->pattern && is_beside(name))) return 0;
     if (m->pattern && fnmatch(m->pattern, key, FNM_PATHNAME | FNM_PERIOD) != 0) return 0;
     const int n = snprintf(url, sizeof url, "s3://%s/%s", m->bucket, key);
     return (size_t)n < sizeof url ? m->fn(m->user, url, err) : 0;
