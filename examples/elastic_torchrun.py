@@ -11,6 +11,7 @@ process writes it for all. LEAT_DIE_AT=5 lets rank 0 die at step 5, once, to see
 """
 import os
 import sys
+from datetime import timedelta
 
 import leat
 import torch
@@ -25,7 +26,7 @@ def save(path: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer, da
 
 
 def main(path: str) -> None:
-    dist.init_process_group("gloo")
+    dist.init_process_group("gloo", timeout=timedelta(seconds=60))  # a rank that is gone is noticed, and torchrun begins again
     rank = dist.get_rank()
     data = (leat.synthetic(500, 16, 16, seed=3).shuffle(seed=7).random_flip_left_right()
             .batch(global_size=int(os.environ.get("GLOBAL_BATCH", "60")), valid="valid").to_torch())
