@@ -146,7 +146,7 @@ def test_another_batch_in_the_middle_of_an_epoch(leat, tmp_path):
     text = "synth 50 4 4 | shuffle seed=2 | batch "
     whole = sum(ids(leat("run", text + "1", "--sink", "ids", "-q").stdout).values(), [])
     first = ids(leat("run", text + "8", "--sink", "ids", "-q", "--state", state, "--batches", 3).stdout)
-    assert "--resize-batch" not in leat("run", text + "6", "--state", state, "-q", code=1).stdout
+    assert "batch size=8 on all ranks together" in leat("run", text + "6", "--state", state, "-q", code=1).stderr
     before = state.read_text()
     rest = []
     for rank in range(2):
