@@ -344,7 +344,7 @@ typedef struct leat_stats {
     double full_s;         /* the workers had nothing to do this long, summed over workers      */
     double cpu_s;          /* processor time of the workers                                     */
     double first_batch_s;  /* from open to the first batch                                      */
-    double stage_s[16];    /* [LEAT_STAGE_*] wall time of the workers, estimated by sampling    */
+    double stage_s[16];    /* [LEAT_STAGE_*] wall time of the workers, estimated; it only grows */
     uint64_t cache_hits;   /* samples that `cache` had                                          */
     uint64_t cache_misses; /* samples that were made                                            */
     uint64_t cache_bad;    /* entries on disk that were damaged: made anew                      */

@@ -4,7 +4,8 @@
  * The clock is read at every change of stage, in some tasks only: a photo is half a millisecond of work, a record of 32x32
  * pixels a microsecond. How many tasks are timed follows from what the timed ones took. Which ones is a matter of chance, so
  * that it cannot keep step with the tasks of a batch. In one sample in 10 ms the worker also looks at how long it was blocked
- * in reading, which takes calls of the operating system. Samples that were timed stand for all. */
+ * in reading, which takes calls of the operating system. A task that was timed stands for all since the one before, so that
+ * an estimate only grows: the difference of two is what was spent between them. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -15,6 +16,10 @@ enum {
     EVERY_MAX = 256
 }; /* timing may take a 512th of the time; one task in 256 is timed at least */
 static const uint64_t watch_every_ns = 10000000;
+
+static double seconds(uint64_t ns) {
+    return (double)ns * 1e-9;
+}
 
 /* -------------------------------------------------------------------------------------------- timing */
 
@@ -63,11 +68,19 @@ void leat__timing_end(leat_pipeline *pipeline, leat__worker *worker, int n) {
 bool leat__timing_publish(leat__worker *worker, int n) {
     const leat__tools *tools = &worker->tools;
     if (!tools->timed) return false;
-    worker->timed_samples += (uint64_t)n;
-    memcpy(worker->stage_ns, tools->stage_ns, sizeof worker->stage_ns);
+    const double stands_for = (double)(worker->samples - worker->timed_at) / n;
+    for (int k = 0; k < LEAT_STAGE_COUNT; k++) {
+        worker->stage_s[k] += seconds(tools->stage_ns[k] - worker->stage_ns[k]) * stands_for;
+        worker->stage_ns[k] = tools->stage_ns[k];
+    }
+    worker->timed_at = worker->samples;
     if (worker->timing.sample < 0) return false;
+    const leat__watched *seen = &worker->timing.seen;
+    worker->blocked_s +=
+        seconds(seen->blocked_ns - worker->seen.blocked_ns) * (double)(worker->samples - worker->watched_at);
+    worker->watched_at = worker->samples;
     worker->cpu_ns = worker->timing.cpu_ns;
-    worker->seen = worker->timing.seen;
+    worker->seen = *seen;
     return true;
 }
 
@@ -110,23 +123,14 @@ void leat__counters_latency(leat_pipeline *pipeline, leat_latency *out) {
 
 /* -------------------------------------------------------------------------------------------- workers */
 
-static double seconds(uint64_t ns) {
-    return (double)ns * 1e-9;
-}
-
-static double scaled(uint64_t ns, uint64_t all, uint64_t of) {
-    return of ? seconds(ns) * ((double)all / (double)of) : 0;
-}
-
 static leat_worker_stats look(const leat_pipeline *pipeline, const leat__worker *worker, uint64_t now) {
     leat_worker_stats out = {.samples = worker->samples,
                              .bytes_read = worker->bytes_read,
                              .cpu_s = seconds(worker->cpu_ns),
-                             .idle_s = seconds(worker->idle_ns)};
+                             .idle_s = seconds(worker->idle_ns),
+                             .read_wait_s = worker->blocked_s};
     if (worker->idle_since) out.idle_s += seconds(now - worker->idle_since);
-    out.read_wait_s = scaled(worker->seen.blocked_ns, worker->samples, worker->seen.n);
-    for (int k = 0; k < LEAT_STAGE_COUNT; k++)
-        out.stage_s[k] = scaled(worker->stage_ns[k], worker->samples, worker->timed_samples);
+    for (int k = 0; k < LEAT_STAGE_COUNT; k++) out.stage_s[k] = worker->stage_s[k];
     if (pipeline->plan.source->class->calls) {
         out.stage_s[LEAT_STAGE_CALL] += out.stage_s[LEAT_STAGE_READ];
         out.stage_s[LEAT_STAGE_READ] = 0;

@@ -42,8 +42,10 @@ typedef struct leat__worker {
     uint32_t grown;          /* at its last task                                  */
     leat__timing timing;
     /* Under the mutex, for statistics: */
-    uint64_t samples, timed_samples;
-    uint64_t stage_ns[LEAT_STAGE_COUNT]; /* of the timed samples                              */
+    uint64_t samples, timed_at, watched_at; /* so far; when a task was timed and a sample watched last */
+    uint64_t stage_ns[LEAT_STAGE_COUNT];    /* of the timed samples                              */
+    double stage_s[LEAT_STAGE_COUNT];       /* of all, estimated from them                       */
+    double blocked_s;                       /* in reading, likewise                              */
     uint64_t bytes_read, cpu_ns;
     uint64_t idle_ns, idle_since; /* without work; 0 = it works                        */
     leat__watched seen;
