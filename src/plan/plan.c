@@ -231,18 +231,28 @@ int leat__plan_slots_asked(const leat__planner *planner) {
     return planner->config->n_slots ? planner->config->n_slots : prefetch ? prefetch + 2 : planner->slots;
 }
 
+enum {
+    SLOTS_ENOUGH = 8,
+    SLOTS_MOST = 16
+}; /* when nothing is asked for; the tuner adds some if the consumer meets bursts */
+
 static int fit_memory(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     const size_t slot = LEAT_MAX(plan->slot_bytes, (size_t)1);
     const size_t fit = plan->budget.slots / slot;
     const int asked = leat__plan_slots_asked(planner);
+    /* Files that are read, and other processes, use the last-level cache too: count on half of it. */
+    const size_t cache = leat__cpu_cache_bytes() / 2;
     if (plan->n_slots) {
         /* leat__unsized_fit has divided the budget */
     } else if (asked) {
         plan->n_slots = plan->n_slots_begin = LEAT_MAX(asked, 2);
     } else {
-        /* Small batches: more of them, so that handing over stays cheap beside the work. */
-        plan->n_slots_begin = (int)LEAT_CLAMP(((size_t)64 << 20) / slot, (size_t)3, (size_t)16);
+        /* Small batches: more of them, so that handing over stays cheap beside the work, but no more than stay in the cache
+         * if those are enough. */
+        const size_t cached = cache / slot,
+                     most = cached >= SLOTS_ENOUGH ? LEAT_MIN(cached, SLOTS_MOST) : SLOTS_MOST;
+        plan->n_slots_begin = (int)LEAT_CLAMP(((size_t)64 << 20) / slot, (size_t)3, most);
         plan->n_slots = plan->fixed ? plan->n_slots_begin : plan->n_slots_begin + 5;
         if ((size_t)plan->n_slots > fit) plan->n_slots = (int)fit;
         if (plan->n_slots_begin > plan->n_slots) plan->n_slots_begin = plan->n_slots;
@@ -254,13 +264,11 @@ static int fit_memory(leat__planner *planner, leat_error *err) {
             "use a smaller batch, fewer slots, or raise memory_max_bytes (--memory)",
             LEAT_MAX(asked, 2), (double)slot / 1e6, (double)plan->budget.whole / 1e6,
             (double)plan->budget.slots / 1e6);
-    const size_t cache = leat__cpu_cache_bytes();
-    /* Files that are read, and other processes, use the last-level cache too: count on half of it. Batches that are mixed or
-     * padded are read again, so they are stored normally. */
+    /* Batches that are mixed or padded are read again, so they are stored normally. */
     size_t touched = 0;
     for (int i = 0; i < plan->n_outputs; i++) touched += plan->output[i].usual * (size_t)plan->batch;
     plan->non_temporal =
-        cache > 0 && (size_t)plan->n_slots_begin * touched > cache / 2 && !plan->group && !planner->padding;
+        cache > 0 && (size_t)plan->n_slots_begin * touched > cache && !plan->group && !planner->padding;
     return 0;
 }
 
