@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "leat/leat_tools.h"
+#include "unit/testing_stride.h"
 
 static char root[200], in[300], out[300], cache[300];
 
@@ -83,11 +84,7 @@ static void every_allocation_may_fail(void **state) {
             assert_int_equal(whole.n_shards, packs[k].n_shards);
             const uint64_t held = leat__mem_held(LEAT_MEM_TOOL);
             /* With several threads the order of allocations differs from run to run: fewer will do. */
-#ifdef __SANITIZE_THREAD__
-            const uint64_t step = n_threads == 1 ? 5 : 11;
-#else
-            const uint64_t step = n_threads == 1 ? 1 : 7;
-#endif
+            const uint64_t step = (n_threads == 1 ? 1 : 7) * STRIDE;
             for (uint64_t n = 1; n <= n_allocs + 5; n += step) {
                 empty_out();
                 leat__mem_fail_at(n);

@@ -114,7 +114,6 @@ static void test_compare(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_view), cmocka_unit_test(test_compare)};
     return cmocka_run_group_tests_name("view_oom", tests, begin, end_files);
 }

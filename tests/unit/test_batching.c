@@ -312,7 +312,6 @@ static void test_padded_anywhere(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rebatch),        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_pad_remainder),  cmocka_unit_test(test_padded_photos),

@@ -222,7 +222,6 @@ static void test_state_knows_the_choice(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filter_callback),
         cmocka_unit_test(test_map_callback),

@@ -243,7 +243,6 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocked_time), cmocka_unit_test(test_calls),
         cmocka_unit_test(test_sums),         cmocka_unit_test(test_estimates_only_grow),

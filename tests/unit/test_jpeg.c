@@ -4,6 +4,8 @@
  * through the door of decode.h twice, once with options.reference. */
 #include "test_jpeg_twice.h"
 
+#include "unit/testing_stride.h"
+
 static void check_file(jpeg_how how) {
     blob file = make_jpeg(how);
     assert_null(detour_of(&file)); /* or nothing would be compared */
@@ -73,7 +75,7 @@ static void every_size(void **state) {
     static const int heights[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 33, 50, 64, 67};
     int n = 0;
     for (size_t i = 0; i < LEAT_COUNT(jpeg_samplings); i++)
-        for (int w = 1; w <= 67; w++)
+        for (int w = 1; w <= 67; w += STRIDE)
             for (size_t k = 0; k < LEAT_COUNT(heights); k++, n++)
                 check_file(of_sampling(i, (jpeg_how){.w = n % 2 ? w : heights[k],
                                                      .h = n % 2 ? heights[k] : w,
@@ -86,7 +88,7 @@ static void every_size(void **state) {
 static void every_quality(void **state) {
     (void)state;
     for (size_t i = 0; i < LEAT_COUNT(jpeg_samplings); i++)
-        for (int quality = 1; quality <= 100; quality++)
+        for (int quality = 1; quality <= 100; quality += STRIDE)
             for (int kind = 0; kind < 4; kind++)
                 check_file(of_sampling(
                     i, (jpeg_how){
@@ -186,7 +188,8 @@ static void irregular_files(void **state) {
     } extra[] = {{"\xff\xff", 2}, {"\1\2\3", 3},       {"\xff\xd0", 2},         {"\xff\xfe\0\4ab", 6},
                  {"\xff", 1},     {"\xff\0\xff\0", 4}, {"\xff\xdc\0\4\0\50", 6}};
     for (size_t i = 0; i < LEAT_COUNT(extra); i++)
-        for (size_t at = body; at <= file.n; at++) { /* at every place of the scan, and around the end mark */
+        for (size_t at = body + i % STRIDE; at <= file.n;
+             at += STRIDE) { /* at every place of the scan, and around the end mark */
             blob odd = copy_of(&file);
             insert(&odd, at, extra[i].bytes, extra[i].n);
             o.fast = at % 2;
@@ -194,7 +197,7 @@ static void irregular_files(void **state) {
             free(odd.data);
         }
     for (size_t at = 2; at < body; at++) /* every byte of the headers, with a few values */
-        for (unsigned value = 0; value < 256; value += value < 24 ? 1 : 13) {
+        for (unsigned value = at % STRIDE; value < 256; value += value < 24 ? STRIDE : 13) {
             blob odd = copy_of(&file);
             odd.data[at] = (uint8_t)value;
             o.fast = value % 2;

@@ -287,7 +287,6 @@ static void test_wrong(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pictures_of_any_size),
         cmocka_unit_test(test_found_fields),

@@ -106,7 +106,6 @@ static void test_wrong_conditions(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_wrong_conditions),

@@ -471,7 +471,6 @@ static void test_group_of_ranks(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_environment), cmocka_unit_test(test_config),
         cmocka_unit_test(test_union),       cmocka_unit_test(test_resume),

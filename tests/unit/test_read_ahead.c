@@ -462,7 +462,6 @@ static int bench(int n, char **word) {
 
 int main(int n, char **word) {
     if (n > 1 && strcmp(word[1], "--bench") == 0) return bench(n - 2, word + 2);
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_bad_samples),

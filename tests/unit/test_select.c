@@ -481,7 +481,6 @@ static void test_hash_is_stable(void **state) {
 }
 
 int main(void) {
-    alarm(110);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filter),      cmocka_unit_test(test_stream_is_the_same),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_columns),

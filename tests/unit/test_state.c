@@ -495,7 +495,6 @@ static void test_restore_after_failure(void **state) {
 }
 
 int main(void) {
-    alarm(170);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_resume_choices),

@@ -31,15 +31,9 @@
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "leat/leat.h"
+#include "unit/testing_stride.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function" /* not every test needs everything */
-
-/* Of many cases of one kind a sanitizer runs every so many-th; the release build runs all. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STRIDE = 3 };
-#else
-enum { STRIDE = 1 };
-#endif
 
 #define IN(low, x, high) ((low) <= (x) && (x) <= (high))
 
