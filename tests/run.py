@@ -394,7 +394,7 @@ def group_python(options: argparse.Namespace) -> Tally:
     if trouble:
         tally.fail(trouble)
         return tally
-    return run_pytest(ROOT / "tests/python", "release", options, env={"PYTHONPATH": package})
+    return run_pytest(ROOT / "tests/python", "release", options, env={"PYTHONPATH": package}, processes=options.j)
 
 
 def python_sanitized(options: argparse.Namespace) -> Tally:
@@ -511,7 +511,7 @@ def group_cli(options: argparse.Namespace, flavour: str = "release") -> Tally:
     if trouble := build(flavour, options.j, ("all",)):
         tally.fail(trouble)
         return tally
-    return run_pytest(folder, flavour, options, processes=options.j)
+    return run_pytest(folder, flavour, options, processes=options.j + 1)  # some wait for a server
 
 
 def group_arm(options: argparse.Namespace) -> Tally:
