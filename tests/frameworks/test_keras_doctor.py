@@ -127,6 +127,19 @@ def test_later_epochs_that_are_slower():
     assert found.find("later epochs").share > 0.2, str(found)
 
 
+def test_the_time_of_the_doctor_is_not_the_epoch_s(monkeypatch):
+    def slow_answer(doctor, *told):
+        time.sleep(1.5)
+        answer(doctor, *told)
+
+    answer = leat.keras.Doctor._answer
+    monkeypatch.setattr(leat.keras.Doctor, "_answer", slow_answer)
+    # The answer comes in the second epoch, the one that counts.
+    found = fit(small(), PICTURES, leat.keras.Doctor(steps=8, ablation=False, show=False), y=LABELS, batch_size=8, epochs=2,
+                validation_data=Slow(0.2, 4), callbacks=[Sleepy()])
+    assert 0.35 < found.find("validation").share < 0.8, str(found)
+
+
 def test_callbacks_validation_and_short_batches():
     found = fit(small(), PICTURES, leat.keras.Doctor(steps=4, ablation=False, show=False), y=LABELS, batch_size=8, epochs=2,
                 validation_data=Slow(0.2, 4), callbacks=[Sleepy()])

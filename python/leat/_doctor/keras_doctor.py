@@ -121,9 +121,12 @@ class Doctor(Callback):  # type: ignore[misc]
         record = self._seen.record
         n = len(record.steps) - record.warmup
         if not self._answered and n >= self.steps and (record.settled() or n >= PATIENT * self.steps):
+            begun = now()
             self._answer()
             self._answered = True
-            self._end_of_step = 0.0  # what lies before this step is the doctor's
+            # What lies before this step is the doctor's, in the time of the epoch too.
+            self._end_of_step = 0.0
+            self._epoch_begun += now() - begun
         # Later, only the first and the last step of an epoch are looked at: waits at its beginning, short batches at its end.
         last = (self.params or {}).get("steps")
         self._steps.splitting = not self._answered or batch == 0 or batch + 1 == last
