@@ -30,13 +30,13 @@ static PyObject *report_dict(const leat_pack_report *r, const packing *p) {
                          "source_bytes", (unsigned long long)r->source_bytes, "messages", p->messages);
 }
 
-/* The result of a call, or its exception; lets go of the messages. */
+/* The result of a call, or its exception. Without a report the messages are the result. */
 static PyObject *finish(packing *p, int rc, const leat_error *err, const leat_pack_report *report) {
     PyObject *result = NULL;
     if (rc < 0) {
         if (!PyErr_Occurred()) raise_error(err, NULL);
     } else {
-        result = report_dict(report, p);
+        result = report ? report_dict(report, p) : Py_NewRef(p->messages);
     }
     Py_CLEAR(p->messages);
     return result;
@@ -82,11 +82,14 @@ PyObject *module_pack(PyObject *module, PyObject *args, PyObject *kwargs) {
     return p.messages ? finish(&p, rc, &err, &report) : NULL;
 }
 
-PyObject *module_pack_join(PyObject *module, PyObject *args) {
-    (void)module;
+/* ------------------------------------------------------------------------------- a pack that is there */
+
+typedef int (*pack_work)(const char *out, const char *prefix, packing *p, leat_pack_report *report,
+                         const leat_tool_config *tool, leat_error *err);
+
+static PyObject *work_on_pack(PyObject *args, pack_work work, leat_pack_report *report) {
     PyObject *out;
     const char *prefix;
-    leat_pack_report report;
     leat_error err;
     packing p = {.progress = Py_None};
     if (!PyArg_ParseTuple(args, "O&zO", PyUnicode_FSConverter, &out, &prefix, &p.progress)) return NULL;
@@ -96,11 +99,17 @@ PyObject *module_pack_join(PyObject *module, PyObject *args) {
         const leat_tool_config tool = {.progress = on_progress, .log = on_log, .user = &p};
         const char *to = PyBytes_AsString(out);
         PyThreadState *thread = PyEval_SaveThread();
-        rc = leat_pack_join(to, prefix, &report, &tool, &err);
+        rc = work(to, prefix, &p, report, &tool, &err);
         PyEval_RestoreThread(thread);
     }
     Py_DECREF(out);
-    return p.messages ? finish(&p, rc, &err, &report) : NULL;
+    return p.messages ? finish(&p, rc, &err, report) : NULL;
+}
+
+static int join(const char *out, const char *prefix, packing *p, leat_pack_report *report,
+                const leat_tool_config *tool, leat_error *err) {
+    (void)p;
+    return leat_pack_join(out, prefix, report, tool, err);
 }
 
 static int on_bad(void *user, const leat_check_bad *bad) {
@@ -113,27 +122,20 @@ static int on_bad(void *user, const leat_check_bad *bad) {
     return 0;
 }
 
-/* What is wrong, a line each. */
+static int verify(const char *out, const char *prefix, packing *p, leat_pack_report *report,
+                  const leat_tool_config *tool, leat_error *err) {
+    (void)report;
+    leat_check_report counted;
+    return leat_pack_verify(out, prefix, on_bad, p, &counted, tool, err);
+}
+
+PyObject *module_pack_join(PyObject *module, PyObject *args) {
+    (void)module;
+    leat_pack_report report;
+    return work_on_pack(args, join, &report);
+}
+
 PyObject *module_pack_verify(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject *out;
-    const char *prefix;
-    leat_check_report report;
-    leat_error err;
-    packing p = {.progress = Py_None};
-    if (!PyArg_ParseTuple(args, "O&zO", PyUnicode_FSConverter, &out, &prefix, &p.progress)) return NULL;
-    p.messages = PyList_New(0);
-    int rc = LEAT_ERR_MEMORY;
-    if (p.messages) {
-        const leat_tool_config tool = {.progress = on_progress, .user = &p};
-        const char *to = PyBytes_AsString(out);
-        PyThreadState *thread = PyEval_SaveThread();
-        rc = leat_pack_verify(to, prefix, on_bad, &p, &report, &tool, &err);
-        PyEval_RestoreThread(thread);
-    }
-    Py_DECREF(out);
-    if (p.messages && rc == 0) return p.messages;
-    if (p.messages && !PyErr_Occurred()) raise_error(&err, NULL);
-    Py_CLEAR(p.messages);
-    return NULL;
+    return work_on_pack(args, verify, NULL);
 }
