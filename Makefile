@@ -40,7 +40,7 @@ test-arm: ## builds for 64-bit ARM and runs kernel and unit tests and whole pipe
 	@echo "make: building and testing for 64-bit ARM"
 	@$(PYTHON) tests/run.py --only arm $(TESTS)
 
-test-frameworks: ## feeds real TensorFlow, Keras, PyTorch and JAX; gets them into a virtual environment of their own first
+test-frameworks: ## feeds real TensorFlow, Keras, PyTorch, JAX and Ray; gets them into a virtual environment of their own first
 	@scripts/install-deps
 	@echo "make: testing with real frameworks"
 	@$(PYTHON) tests/run.py --only frameworks $(TESTS)

@@ -13,7 +13,7 @@ Groups, in this order:
     python    tests/python with pytest, on the Python package: the extension of build/release, staged in build/package
     arm       only if asked for: kernel and unit programs and the digests of whole pipelines, built for 64-bit ARM and run by
               qemu; skipped where compiler, emulator or libraries cannot be had          build/arm
-    frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch and JAX (scripts/frameworks), and tests/tutorials
+    frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch, JAX and Ray (scripts/frameworks), and tests/tutorials
     long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
               many more mutations, tests/cli on the sanitized command, tests/python on the sanitized extension
 

@@ -141,7 +141,7 @@ def unload_ipython_extension(ipython: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "device", "keras", "tf", "torch"):  # modules that are imported when they are asked for
+    if name in ("datasets", "device", "keras", "ray", "tf", "torch"):  # modules that are imported when they are asked for
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """leat.pack and Dataset.pack: the same options, bytes and errors as the command."""
 import os
+import sys
 
 import leat
 import numpy
@@ -75,3 +76,15 @@ def test_errors(photos, tmp_path):
         raise KeyError("enough")
     with pytest.raises(KeyError, match="enough"):
         leat.pack(photos, tmp_path / "no", on_error="skip", progress=stop)
+
+
+def test_ray(photos, tmp_path, monkeypatch):
+    """What leat.ray.pack refuses before it asks for Ray, and what it says where there is none."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ImportError, match="leat.ray.pack.. needs Ray: pip install ray"):
+        leat.ray.pack(photos, tmp_path / "out")
+    for wrong in ({"part": "0/2"}, {"force": True}, {"threads": 3}, {"tasks": 0}, {"cpus": 0}):
+        with pytest.raises(leat.ArgumentError, match="leat.ray.pack"):
+            leat.ray.pack(photos, tmp_path / "out", **wrong)
+    with pytest.raises(TypeError, match="sized"):
+        leat.ray.pack(photos, tmp_path / "out", sized=3)

@@ -96,7 +96,7 @@ def _part(part: str | tuple[int, int] | None) -> tuple[int, int]:
     return part
 
 
-def _source(source: Any) -> tuple[Path, int]:
+def plain_source(source: Any) -> tuple[Path, int]:
     """What the engine takes, and the seed that the dataset has."""
     if isinstance(source, (str, os.PathLike)):
         return source, 0
@@ -152,7 +152,7 @@ def pack(source: Any, out: Path, *, store: str | None = None, size: int | tuple[
     """
     if on_error not in ("raise", "skip"):
         raise ArgumentError(f"pack(): on_error must be 'raise' or 'skip', not {on_error!r}")
-    given, own_seed = _source(source)
+    given, own_seed = plain_source(source)
     height, width = _size(size)
     number, parts = _part(part)
     seed = own_seed if seed is None else seed
