@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """leat pack against cp, against bare loops and against reading the folder, as lines of a Markdown table.
 
-    bench/pack.py [--photos DIR] [--rounds 5] [--folder build/bench] [--leat build/release/cli/leat]
+    bench/pack.py [--photos DIR] [--rounds 5] [--only WORD] [--folder build/bench] [--leat build/release/cli/leat]
 
 Photos that `leat synth` makes, or --photos DIR with sub-folders of your own, with a warm page cache. Both sides of a line take
-turns, and the median of the ratios of neighbours is printed: above 1, leat is faster.
+turns, and the median of the ratios of neighbours is printed: above 1, leat is faster. --only runs the lines whose names have the
+word.
 
     copy        leat pack against cp -r of the same files; leat syncs its shards, cp does not, or is followed by sync
     positions   the same with --positions
-    loop        --size 256 --quality 90 against a loop of Pillow (decode, resize, encode, nothing written) in as many threads
+    bare loop   --size 256 --quality 90 against bench/bare_pack.c: read, decode, resize, encode with leat's own functions in as many
+                threads, nothing written; of processor time too, which other programs disturb less
+    Pillow      the same against a loop of Pillow in as many threads
     script      the same against a Python script with Pillow and one TFRecord file
     reading     leat bench of the pack that --store auto chose for speed against leat bench of the folder it came from, both from
                 the page cache; the table of --store auto in the manifest tells what the disk gives when it is cold
@@ -17,12 +20,14 @@ turns, and the median of the ratios of neighbours is printed: above 1, leat is f
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 LOOP = """
@@ -68,20 +73,42 @@ with open(sys.argv[2], "wb") as file:
 """
 
 
-def seconds(command: list, before=None) -> float:
+class Took(NamedTuple):
+    wall: float  # seconds
+    processor: float
+
+
+def run(command: list, before=None, **more) -> Took:
     if before:
         before()
         os.sync()  # what earlier runs have left to write must not count here
-    begun = time.perf_counter()
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - begun
+    begun, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+    wall, now = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Took(wall, now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime)
 
 
-def compare(name: str, ours, theirs, rounds: int) -> None:
-    pairs = [(theirs(), ours()) for _ in range(rounds + 1)][1:]
+def print_line(name: str, pairs: list[tuple[float, float]]) -> None:
     ratios = sorted(a / b for a, b in pairs)
     print(f"| {name} | {statistics.median(a for a, _ in pairs):.2f} s | {statistics.median(b for _, b in pairs):.2f} s "
           f"| {statistics.median(ratios):.2f} | {ratios[0]:.2f} to {ratios[-1]:.2f} |", flush=True)
+
+
+def compare(name: str, ours, theirs, rounds: int, processor: bool = False) -> None:
+    pairs = [(theirs(), ours()) for _ in range(rounds + 1)][1:]
+    print_line(name, [(a.wall, b.wall) for a, b in pairs])
+    if processor:
+        print_line(f"{name}, processor time", [(a.processor, b.processor) for a, b in pairs])
+
+
+def build_bare(leat: Path, work: Path) -> Path:
+    """bench/bare_pack.c with the library that the command has inside."""
+    library = leat.parents[1] / "src/libleat.a"
+    program = work / "bare_pack"
+    subprocess.run(["gcc", "-O3", "-DNDEBUG", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-std=gnu11", "-ffp-contract=off",
+                    f"-I{ROOT}/src", f"-I{ROOT}/include", "-o", program, ROOT / "bench/bare_pack.c", library, "-pthread", "-lm", "-ldl",
+                    *(f"-l{name}" for name in ("xxhash", "jpeg", "png", "webp", "z", "gif"))], check=True)
+    return program
 
 
 def rate(leat: Path, text: str) -> float:
@@ -108,6 +135,7 @@ def main() -> int:
     parser.add_argument("--photos", type=Path)
     parser.add_argument("--images", type=int, default=1000, help="of the practice set")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", metavar="WORD", help="lines whose names have it")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/bench")
     parser.add_argument("--leat", type=Path, default=ROOT / "build/release/cli/leat")
     options = parser.parse_args()
@@ -126,20 +154,29 @@ def main() -> int:
         (work / ".out.positions.leatseg").unlink(missing_ok=True)
 
     threads = len(os.sched_getaffinity(0))
-    for path in photos.rglob("*"):
-        if path.is_file():
-            path.read_bytes()
-    pack = lambda *args: seconds([leat, "pack", photos, out, "-q", *args], clean)
-    cp = lambda: seconds(["sh", "-c", f"cp -r '{photos}' '{copy}' && sync -f '{copy}'"], clean)
+    files = sorted(path for path in photos.rglob("*") if path.is_file())
+    for path in files:
+        path.read_bytes()
+    listed = "".join(f"{path}\n" for path in files)
+    bare = build_bare(leat, work)
+    pack = lambda *args: run([leat, "pack", photos, out, "-q", *args], clean)
+    resized = lambda: pack("--size", "256", "--quality", "90")
+    cp = lambda: run(["cp", "-r", photos, copy], clean)
+    cp_sync = lambda: run(["sh", "-c", f"cp -r '{photos}' '{copy}' && sync -f '{copy}'"], clean)
+    lines = [
+        ("copy, cp without sync", pack, cp, False),
+        ("copy, cp and sync", pack, cp_sync, False),
+        ("with positions, cp and sync", lambda: pack("--positions"), cp_sync, False),
+        (f"bare loop, {threads} threads", resized, lambda: run([bare, threads, 256, 90], input=listed, text=True), True),
+        (f"loop of Pillow, {threads} threads", resized, lambda: run([sys.executable, "-c", LOOP, photos, threads]), False),
+        ("script of Pillow", resized, lambda: run([sys.executable, "-c", SCRIPT, photos, work / "script.tfrecord"]), False),
+    ]
     print("| | other | leat | ratio | from, to |\n|---|---|---|---|---|")
-    plain = lambda: seconds(["cp", "-r", photos, copy], clean)
-    compare("copy, cp without sync", lambda: pack(), plain, options.rounds)
-    compare("copy, cp and sync", lambda: pack(), cp, options.rounds)
-    compare("with positions, cp and sync", lambda: pack("--positions"), cp, options.rounds)
-    resize = lambda: pack("--size", "256", "--quality", "90")
-    compare(f"loop of Pillow, {threads} threads", resize, lambda: seconds([sys.executable, "-c", LOOP, photos, threads]), options.rounds)
-    compare("script of Pillow", resize, lambda: seconds([sys.executable, "-c", SCRIPT, photos, work / "script.tfrecord"]), options.rounds)
-    reading(leat, photos, work, options.rounds)
+    for name, ours, theirs, processor in lines:
+        if options.only in name:
+            compare(name, ours, theirs, options.rounds, processor)
+    if options.only in "reading":
+        reading(leat, photos, work, options.rounds)
     return 0
 
 

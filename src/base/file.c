@@ -168,17 +168,16 @@ enum { OUT_BUFFER = 1 << 20 };
 struct leat__out {
     int fd;
     uint64_t size, written;
-    size_t pending;
     char *path;
     char *temporary;
-    uint8_t *buffer;
+    leat__buf pending; /* not zeroed: most files are small */
 };
 
 static void out_free(leat__out *out) {
     if (out->fd >= 0) close(out->fd);
     leat__free(out->path);
     leat__free(out->temporary);
-    leat__free(out->buffer);
+    leat__buf_free(&out->pending);
     leat__free(out);
 }
 
@@ -201,8 +200,8 @@ int leat__out_open(leat__out **result, const char *path, leat_error *err) {
     const size_t cap = strlen(path) + LEAT_TEMPORARY_MORE;
     out->path = leat__strdup(LEAT_MEM_TOOL, path);
     out->temporary = leat__alloc(LEAT_MEM_TOOL, cap);
-    out->buffer = leat__alloc(LEAT_MEM_TOOL, OUT_BUFFER);
-    if (!out->path || !out->temporary || !out->buffer) {
+    out->pending.kind = LEAT_MEM_TOOL;
+    if (!out->path || !out->temporary || !leat__buf_reserve_exactly(&out->pending, OUT_BUFFER)) {
         out_free(out);
         return leat__fail_memory(err, OUT_BUFFER, "a file to write");
     }
@@ -239,9 +238,9 @@ static int write_fully(leat__out *out, const uint8_t *bytes, size_t n, leat_erro
 }
 
 static int flush(leat__out *out, leat_error *err) {
-    const size_t n = out->pending;
-    out->pending = 0;
-    return write_fully(out, out->buffer, n, err);
+    const size_t n = out->pending.size;
+    out->pending.size = 0;
+    return write_fully(out, out->pending.data, n, err);
 }
 
 /* Always whole buffers, at multiples of their size: what is written so lies in large pieces in the system's cache of
@@ -250,12 +249,12 @@ int leat__out_write(leat__out *out, const void *bytes, size_t n, leat_error *err
     const uint8_t *from = bytes;
     out->size += n;
     while (n > 0) {
-        const size_t part = LEAT_MIN(n, OUT_BUFFER - out->pending);
-        memcpy(out->buffer + out->pending, from, part);
-        out->pending += part;
+        const size_t part = LEAT_MIN(n, OUT_BUFFER - out->pending.size);
+        memcpy(out->pending.data + out->pending.size, from, part);
+        out->pending.size += part;
         from += part;
         n -= part;
-        if (out->pending == OUT_BUFFER) LEAT_TRY(flush(out, err));
+        if (out->pending.size == OUT_BUFFER) LEAT_TRY(flush(out, err));
     }
     return 0;
 }

@@ -125,7 +125,9 @@ int leat__file_remove(const char *path, leat_error *err); /* missing is fine */
 int leat__dir_temporary(char *out, size_t cap, const char *parent, leat_error *err);
 void leat__dir_remove(const char *path);
 void leat__dir_remove_empty(const char *path); /* one with something in it stays */
-#define LEAT_TEMPORARY_MORE 64                 /* bytes that the next name has more than the path */
+uint64_t
+leat__dir_free(const char *path); /* bytes that its file system has left for this user; 0 if unknown */
+#define LEAT_TEMPORARY_MORE 64    /* bytes that the next name has more than the path */
 /* The place beside path where it is written before it is renamed: .NAME.tmp-PLACE-PID-START-N, where PLACE stands for this boot
  * of this machine (or container) and START for when the process began. False: it is too long. */
 bool leat__temporary_name(char *out, size_t cap, const char *path);

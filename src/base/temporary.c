@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -57,6 +58,11 @@ void leat__dir_remove(const char *path) {
 
 void leat__dir_remove_empty(const char *path) {
     rmdir(path);
+}
+
+uint64_t leat__dir_free(const char *path) {
+    struct statvfs disk;
+    return statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize : 0;
 }
 
 /* ------------------------------------------------------------------------------- files being written */

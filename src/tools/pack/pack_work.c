@@ -22,6 +22,8 @@
 #include "tools/pack/pack.h"
 
 #define CHUNK_BYTES ((uint64_t)1 << 20)
+#define SLOT_BYTES \
+    (CHUNK_BYTES + CHUNK_BYTES / 4) /* to begin with: a chunk is as large as it was guessed to be */
 enum { CHUNK_ENTRIES = 64, BAD_TOLD = 10, EXTREMES = 5 };
 
 typedef struct chunk {
@@ -419,8 +421,11 @@ static int open_job(work *job, leat_error *err) {
     job->out.note.kind = LEAT_MEM_TOOL;
     if (!job->packer || !job->slot || !job->out.digest)
         return leat__fail_memory(err, job->n_slots * sizeof *job->slot, "workers");
-    for (uint64_t i = 0; i < job->n_slots; i++)
-        job->slot[i].bytes.kind = job->slot[i].note.kind = LEAT_MEM_TOOL;
+    for (uint64_t i = 0; i < job->n_slots; i++) {
+        slot *s = &job->slot[i];
+        s->bytes.kind = s->note.kind = LEAT_MEM_TOOL;
+        if (!leat__buf_reserve(&s->bytes, SLOT_BYTES)) return leat__fail_memory(err, SLOT_BYTES, "records");
+    }
     for (int i = 0; i < job->n_threads; i++)
         LEAT_TRY(leat__packer_init(&job->packer[i], job->packing, &job->large, err));
     return 0;
