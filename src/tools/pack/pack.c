@@ -7,6 +7,9 @@
 #include <stdio.h>
 
 enum { QUALITY = 95, SHARDS_MAX = 99999, SIDE_MAX = 16384, COPIES_MAX = 1000, PARTS_MAX = 99999 };
+/* What a pack takes on a disk besides records: of each entry in note and index; of each shard in three files and at the end
+ * in some lists, whose last block is not full. */
+enum { NOTE_BYTES = 80, SHARD_FILES = 3, LIST_FILES = 8, BLOCK_BYTES = 4096 };
 
 /* ------------------------------------------------------------------------------------------ options */
 
@@ -127,16 +130,43 @@ static int check_input(const leat__packing *self, leat_error *err) {
 
 /* --------------------------------------------------------------------------------------------- run */
 
+/* Bytes that the shards which are left still take. Those that are finished tell how good the guess was. */
+static uint64_t bytes_left(const leat__packing *self, uint64_t *n_left) {
+    uint64_t made = 0, made_guess = 0, left_guess = 0, entries = 0;
+    *n_left = 0;
+    for (uint64_t i = 0; i < self->n_shards; i++) {
+        const leat__pack_shard *shard = &self->shard[i];
+        if (!shard->ours) continue;
+        made += shard->bytes;
+        if (shard->bytes) {
+            made_guess += shard->guessed;
+        } else {
+            left_guess += shard->guessed;
+            entries += shard->end - shard->begin;
+            ++*n_left;
+        }
+    }
+    const double scale = made_guess ? (double)made / (double)made_guess : 1;
+    return (uint64_t)((double)left_guess * scale) + entries * NOTE_BYTES +
+           (SHARD_FILES * *n_left + LIST_FILES) * BLOCK_BYTES;
+}
+
+static bool disk_is_full(const leat_error *err) {
+    return err->sys == ENOSPC || err->sys == EDQUOT;
+}
+
+/* What was begun is removed by now, so its bytes count as free. A quota is not told: then all that is left counts as missing. */
 static void explain_full_disk(const leat__packing *self, leat_error *err) {
     char message[sizeof err->message];
     const int sys = err->sys;
-    uint64_t done = 0;
-    for (uint64_t i = 0; i < self->n_shards; i++) done += self->shard[i].bytes;
+    uint64_t n_left;
+    const uint64_t left = bytes_left(self, &n_left), room = sys == ENOSPC ? leat__dir_free(self->out) : 0;
+    const uint64_t missing = left > room ? left - room : BLOCK_BYTES;
     memcpy(message, err->message, sizeof message);
-    const double missing = self->bytes_expected > done ? (double)(self->bytes_expected - done) : 0;
     leat__fail(err, err->code,
-               "%.700s: about %.0f MB more are needed; finished shards are kept: make room and run it again",
-               message, missing / 1e6 + 1);
+               "%.700s: about %" PRIu64 " bytes (%.1f MB) are missing for the %" PRIu64 " of %" PRIu64
+               " shards that are left; finished shards are kept: make room and run it again",
+               message, missing, (double)missing / 1e6, n_left, self->n_shards);
     err->sys = sys;
 }
 
@@ -182,7 +212,6 @@ static void sum_up(const leat__packing *self, leat_pack_report *told) {
 }
 
 static int finish(leat__packing *self, leat_pack_report *told, int rc, leat_error *err) {
-    if (rc < 0 && self->shard && (err->sys == ENOSPC || err->sys == EDQUOT)) explain_full_disk(self, err);
     sum_up(self, told);
     if (rc == 0 && told->n_samples == 0 && self->pack.n_parts == 0)
         rc = leat__fail(err, LEAT_ERR_DECODE, "not one of the %" PRIu64 " images in %.600s could be packed",
@@ -195,6 +224,7 @@ static int finish(leat__packing *self, leat_pack_report *told, int rc, leat_erro
         const leat__pack_place place = leat__pack_place_of(self);
         rc = leat__pack_join(&place, self->config, told, err);
     }
+    if (rc < 0 && self->shard && disk_is_full(err)) explain_full_disk(self, err);
     return rc;
 }
 

@@ -66,6 +66,7 @@ typedef struct leat__pack_entry {
 typedef struct leat__pack_shard {
     int set;
     uint64_t begin, end;              /* entries of its set                                   */
+    uint64_t guessed;                 /* bytes of its file, before it is made                 */
     uint64_t n_samples, n_bad, bytes; /* what its file holds, and what was left out           */
     bool kept;                        /* finished by an earlier run                           */
     bool ours;                        /* of this part                                         */
@@ -98,11 +99,10 @@ typedef struct leat__packing {
     leat__pack_set set[LEAT_PACK_SETS];
     uint64_t n_shards;
     leat__pack_shard *shard;
-    uint64_t bytes_expected; /* of the shards of this part, roughly                   */
-    leat__buf decided;       /* JSON: what --store auto measured; empty = nothing     */
-    leat__buf record;        /* the record as it stands in the folder                 */
-    uint64_t identity;       /* hash of the recipe                                    */
-    char *inflated;          /* the folder of records that were compressed; NULL = none */
+    leat__buf decided; /* JSON: what --store auto measured; empty = nothing     */
+    leat__buf record;  /* the record as it stands in the folder                 */
+    uint64_t identity; /* hash of the recipe                                    */
+    char *inflated;    /* the folder of records that were compressed; NULL = none */
     leat__journal lock;
     bool made;   /* the folder was not there before                       */
     bool opened; /* the folder is this pack's                             */

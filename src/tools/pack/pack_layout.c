@@ -141,9 +141,11 @@ static void cut_set(leat__packing *self, int number, uint64_t total) {
                        last = set->n_entries - (set->n_shards - k - 1);
         shard->set = number;
         shard->begin = at;
+        const uint64_t before = bytes;
         do bytes += bytes_at(self, number, at++);
         while (at < last && (k + 1 == set->n_shards || bytes + bytes_at(self, number, at) / 2 <= target));
         shard->end = at;
+        shard->guessed = bytes - before;
     }
 }
 
@@ -173,7 +175,6 @@ static int cut_shards(leat__packing *self, leat_error *err) {
     const uint64_t parts = (uint64_t)LEAT_MAX(self->pack.n_parts, 1);
     for (uint64_t k = 0; k < self->n_shards; k++)
         self->shard[k].ours = k % parts == (uint64_t)self->pack.part;
-    self->bytes_expected = total / parts;
     return 0;
 }
 
