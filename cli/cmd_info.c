@@ -166,41 +166,60 @@ static void print_json(const leat_info *info, const char *path) {
     printf("]}\n");
 }
 
-static int print_pack_line(void *user, const char *line) {
-    int *n = user;
-    if ((*n)++ == 0) printf("  %spack%s\n", cli_bold(stdout), cli_plain(stdout));
+typedef struct packed {
+    int n_lines;
+    bool printed;
+    char text[6000]; /* the pipeline that reads it; "" = none */
+} packed;
+
+static int take_pack_line(void *user, const char *line) {
+    packed *p = user;
+    if (strncmp(line, "text ", 5) == 0)
+        snprintf(p->text, sizeof p->text, "%s", line + strspn(line + 5, " ") + 5);
+    if (!p->printed) return 0;
+    if (p->n_lines++ == 0) printf("  %spack%s\n", cli_bold(stdout), cli_plain(stdout));
     printf("  %s\n", line);
     return 0;
 }
 
-static bool has_key(const leat_info *info, const char *name) {
-    for (int i = 0; i < info->n_formats; i++)
-        if (strncmp(info->formats[i].name, name, strlen(name)) == 0) return true;
-    return false;
+/* What the manifest of a pack says, if there is one. */
+static void print_pack(packed *p, const char *path) {
+    if (leat_pack_summary(path, NULL, take_pack_line, p, NULL) == 0 && *p->text && p->printed)
+        printf("  sheet     leat info %s --sheet sheet.png\n", path);
 }
 
-/* What the manifest of a pack says, if there is one. */
-static void print_pack(const leat_info *info, const char *path) {
-    int n = 0;
-    if (leat_pack_summary(path, NULL, print_pack_line, &n, NULL) != 0) return;
-    const char *image = has_key(info, "image/encoded: bytes[1] ") ? "image/encoded" : "image";
-    if (has_key(info, "image/encoded: bytes[1] ") || has_key(info, "image: bytes[1] "))
-        printf("  sheet     leat view \"tfrecord %s/data-*.tfrecord | parse %s:bytes | decode %s\" -o "
-               "sheet.png\n",
-               path, image, image);
+/* Pictures of a pack as they are stored. */
+static int draw_sheet(const packed *p, const char *path, const char *sheet) {
+    if (!*p->text)
+        return cli_fail("info", CLI_FAILED,
+                        "%s is no finished pack of pictures: leat view draws what a pipeline gives", path);
+    const leat_view_config view = {.n_samples = 32, .strip = 4};
+    leat_view_report report;
+    leat_error err;
+    leat_spec *spec = leat_spec_new(p->text);
+    if (!spec) return cli_fail("info", CLI_FAILED, "no memory");
+    const int failed = leat_view(spec, sheet, &view, NULL, &report, &err);
+    leat_spec_free(&spec);
+    if (failed < 0) return cli_fail_error("info", &err, p->text);
+    fprintf(stderr, "%s: %d sample%s, %dx%d pixels\n", sheet, report.n_samples,
+            report.n_samples == 1 ? "" : "s", report.width, report.height);
+    return CLI_OK;
 }
 
 static int run(int argc, char **argv) {
     bool all = false, json = false;
+    const char *sheet = NULL;
     int64_t look_at = 0;
     cli_tool_options tool = {0};
-    cli_opt opts[CLI_TOOL_OPTIONS + 4] = {
+    cli_opt opts[CLI_TOOL_OPTIONS + 5] = {
         {"all", 'a', CLI_FLAG, &all, 0, 0, NULL, "all classes, not only the 20 largest", NULL},
         {"look-at", 0, CLI_INT, &look_at, -1, INT64_MAX, "N",
          "open N samples for pixels, formats and keys; -1 opens all", "1000"},
+        {"sheet", 0, CLI_TEXT, &sheet, 0, 0, "FILE.png",
+         "draw a contact sheet: pictures of a pack as they are stored", NULL},
         {"json", 0, CLI_FLAG, &json, 0, 0, NULL, "one JSON object", NULL},
     };
-    cli_tool_table(&tool, opts, 3);
+    cli_tool_table(&tool, opts, 4);
     const int rc = cli_options(&cli_info, opts, &argc, &argv);
     if (rc) return rc < 0 ? CLI_OK : rc;
     if (argc != 1)
@@ -218,12 +237,11 @@ static int run(int argc, char **argv) {
     if (failed < 0) return cli_fail_error("info", &err, NULL);
     if (info.n_classes) qsort(info.classes, (size_t)info.n_classes, sizeof *info.classes, by_size);
     if (json) print_json(&info, argv[0]);
-    else {
-        print_text(&info, argv[0], all);
-        print_pack(&info, argv[0]);
-    }
+    else print_text(&info, argv[0], all);
+    packed pack = {.printed = !json};
+    print_pack(&pack, argv[0]);
     leat_info_free(&info);
-    return CLI_OK;
+    return sheet ? draw_sheet(&pack, argv[0], sheet) : CLI_OK;
 }
 
 const cli_verb cli_info = {
@@ -234,6 +252,6 @@ const cli_verb cli_info = {
              "(.csv), an image. Counts and classes are exact; pixels, formats and keys are those of 1000 "
              "samples, spread evenly, unless you ask for more. Of a folder that 'leat pack' has written, the "
              "manifest is shown too.",
-    .example = "  leat info photos/train\n  leat info 'data/train-*.tfrecord'",
+    .example = "  leat info photos/train\n  leat info packed --sheet sheet.png",
     .run = run,
 };

@@ -25,79 +25,40 @@ static const char *list_prefix(const cli_packed *p, char *text, size_t cap) {
     return text;
 }
 
-/* ------------------------------------------------------------------------------------- how to read it */
-
-static bool is_slim(const cli_packed *p) {
-    const char *features = p->pack.features ? p->pack.features : "";
-    return strncmp(features, "tfds", 4) == 0 || strncmp(features, "slim", 4) == 0;
-}
-
-/* The name of a feature: as an option gives it, as --features does (`image=picture`), or the preset's. */
-static const char *key_of(const cli_packed *p, const char *given, const char *role, const char *slim,
-                          char room[100]) {
-    const char *at = p->pack.features;
-    if (given) return given;
-    for (const size_t n = strlen(role); at; at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL)
-        if (strncmp(at, role, n) == 0 && at[n] == '=') {
-            snprintf(room, 100, "%.*s", (int)strcspn(at + n + 1, " "), at + n + 1);
-            return room;
-        }
-    return is_slim(p) ? slim : role;
-}
-
-/* A pipeline that reads the result, as one would type it. */
-static void print_next(const cli_packed *p) {
-    const leat_pack_config *pack = &p->pack;
-    const char *quote = strpbrk(p->out, " \t|='") ? "'" : "";
-    char image_room[100], label_room[100];
-    const char *image = key_of(p, pack->image_key, "image", "image/encoded", image_room),
-               *label = key_of(p, pack->label_key, "label", "image/class/label", label_room);
-    const bool raw = pack->raw || (pack->store && strcmp(pack->store, "raw") == 0);
-    char rest[400] = "";
-    if (raw)
-        snprintf(rest, sizeof rest, "decode_raw %.100s u8 | reshape %.100s %d %d 3 | ", image, image,
-                 pack->height, pack->width);
-    else if (pack->width && strcmp(image, "image") == 0) snprintf(rest, sizeof rest, "decode | ");
-    else if (pack->width) snprintf(rest, sizeof rest, "decode %.100s | ", image);
-    else if (strcmp(image, "image") == 0) snprintf(rest, sizeof rest, "decode | resize 224 224 | ");
-    else snprintf(rest, sizeof rest, "decode %.100s | resize 224 224 field=%.100s | ", image, image);
-    printf("try      leat bench \"tfrecord %s%s/%s%s-*.tfrecord%s | shuffle | parse %s:bytes", quote, p->out,
-           prefix_of(p), pack->split ? "-train" : "", quote, image);
-    if (p->report.n_classes > 0) printf(" %s:int64", label);
-    printf(" | %sbatch 64\"\n", rest);
-    const char *set = pack->split ? "-train" : "";
-    const bool labelled = p->report.n_classes > 0;
-    printf("try tf   tf.data.TFRecordDataset(tf.io.gfile.glob('%s/%s%s-*.tfrecord')).map(", p->out,
-           prefix_of(p), set);
-    printf("lambda record: tf.io.parse_single_example(record, {'%s': tf.io.FixedLenFeature([], "
-           "tf.string)",
-           image);
-    if (labelled) printf(", '%s': tf.io.FixedLenFeature([], tf.int64)", label);
-    printf("}))\ntry py   leat.from_tfrecord('%s/%s%s-*.tfrecord', {'%s': 'bytes'", p->out, prefix_of(p), set,
-           image);
-    if (labelled) printf(", '%s': 'int64'", label);
-    if (raw)
-        printf("}).decode_raw('%s', 'u8').reshape('%s', %d, %d, 3)", image, image, pack->height, pack->width);
-    else {
-        printf("}).decode('%s')", image);
-        if (!pack->width) printf(".resize(224, 224, field='%s')", image);
-    }
-    printf(".batch(64).to_torch()\n");
-}
-
 /* --------------------------------------------------------------------------------------------- report */
 
-typedef struct histogram {
-    bool inside;
-    int n;
-} histogram;
+enum { CLASSES_SHOWN = 10, WAYS = 3 };
 
-/* Of the summary only what the report does not say otherwise: the classes. */
-static int print_class(void *user, const char *line) {
-    histogram *h = user;
-    if (strncmp(line, "classes", 7) == 0) h->inside = true;
-    else if (h->inside && h->n++ < 10) printf("       %s\n", line);
+typedef struct told { /* of the summary: what the report does not say otherwise */
+    bool in_classes;
+    int n_classes;
+    char way[WAYS][6000]; /* a pipeline, TensorFlow, Python: how it is read */
+} told;
+
+/* The text behind a word at the beginning of a line, NULL if it has another one. */
+static const char *after_word(const char *line, const char *word) {
+    const size_t n = strlen(word);
+    return strncmp(line, word, n) == 0 && line[n] == ' ' ? line + n + strspn(line + n, " ") : NULL;
+}
+
+/* Classes are printed, and ways to read are kept for the end. */
+static int take_line(void *user, const char *line) {
+    static const char *const words[WAYS] = {"text", "tf", "py"};
+    told *t = user;
+    for (int i = 0; i < WAYS; i++) {
+        const char *way = after_word(line, words[i]);
+        if (way) snprintf(t->way[i], sizeof t->way[i], "%s", way);
+    }
+    if (after_word(line, "classes")) t->in_classes = true;
+    else if (*line != ' ') t->in_classes = false;
+    else if (t->in_classes && t->n_classes++ < CLASSES_SHOWN) printf("       %s\n", line);
     return 0;
+}
+
+static void print_ways(const told *t) {
+    if (*t->way[0]) printf("try      leat bench \"%s\"\n", t->way[0]);
+    if (*t->way[1]) printf("try tf   %s\n", t->way[1]);
+    if (*t->way[2]) printf("try py   %s\n", t->way[2]);
 }
 
 static void print_extremes(const cli_packed *p) {
@@ -152,9 +113,10 @@ void cli_pack_print(const cli_packed *p) {
     if (r->n_bad > 0)
         printf("%sleft out %s image%s that could not be used%s: %s/%srejects.tsv\n", cli_red(stdout),
                cli_count(r->n_bad), r->n_bad == 1 ? "" : "s", plain, p->out, lists);
-    leat_pack_summary(p->out, p->pack.prefix, print_class, &(histogram){0}, NULL);
+    told t = {0};
+    leat_pack_summary(p->out, p->pack.prefix, take_line, &t, NULL);
     print_extremes(p);
-    if (p->from) print_next(p);
+    print_ways(&t);
 }
 
 void cli_pack_print_json(const cli_packed *p) {

@@ -258,7 +258,7 @@ LEAT_API int leat_pack(const char *source, const char *out, const leat_pack_conf
 LEAT_API int leat_pack_join(const char *out, const char *prefix, leat_pack_report *report,
                             const leat_tool_config *config, leat_error *err);
 /* A finished pack for a person, from its manifest: calls line for each line; non-zero from it stops. LEAT_ERR_NOT_FOUND: there is
- * none. */
+ * none. The last lines tell how it is read: "text      " and a pipeline, "tf        " and "py        " and code. */
 LEAT_API int leat_pack_summary(const char *out, const char *prefix, leat_line_fn line, void *user,
                                leat_error *err);
 /* Reads a finished pack again: digests of shards, checksums of records, and every picture is decoded. bad as for leat_check,
@@ -376,7 +376,7 @@ typedef struct leat_view_config { /* zeroed = the defaults named here           
     int n_samples;                /* rows; 0 = 6                                            */
     int n_versions;               /* of each sample; 0 = 5                                  */
     int size;                     /* of a picture's longer side in pixels; 0 = 160          */
-    int strip; /* 1: one row of samples as the pipeline makes them, with labels, and nothing else */
+    int strip; /* N: samples as the pipeline makes them, in N rows, with labels, and nothing else */
     uint64_t reserved[8]; /* must be 0 */
 } leat_view_config;
 

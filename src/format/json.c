@@ -109,6 +109,12 @@ bool leat__json_next(const leat__json *array, const char **at, leat__json *out) 
     return next_member(at, array->end, false, &key, out);
 }
 
+bool leat__json_member(const leat__json *object, const char **at, leat__json *key, leat__json *out) {
+    if (object->at >= object->end || *object->at != '{') return false;
+    if (!*at) *at = object->at + 1;
+    return next_member(at, object->end, true, key, out);
+}
+
 bool leat__json_text(const leat__json *value, char *text, size_t cap) {
     if (value->end - value->at < 2 || *value->at != '"') return false;
     size_t n = 0;

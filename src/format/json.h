@@ -17,6 +17,8 @@ bool leat__json_open(leat__json *out, const char *text, size_t n);
 int leat__json_find(const leat__json *object, const char *key, leat__json *out);
 /* The elements of an array one after the other: *at is NULL before the first. False at the end, or if it is none. */
 bool leat__json_next(const leat__json *array, const char **at, leat__json *out);
+/* The same for the members of an object. */
+bool leat__json_member(const leat__json *object, const char **at, leat__json *key, leat__json *out);
 /* A string without escapes but \" \\ and \/, with a final 0; false if it is none or does not fit. */
 bool leat__json_text(const leat__json *value, char *text, size_t cap);
 /* A whole number; a string of digits counts too, since many write "index": "0". */

@@ -4,6 +4,7 @@ pictures; verifying."""
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -165,9 +166,34 @@ def test_info(photos, tmp_path):
     assert "ant" in done.stdout and "####" in done.stdout and "slowest" in done.stdout and "tf.data" in done.stdout
     said = leat("info", tmp_path / "out", cache=tmp_path).stdout
     for word in ("stored    jpeg 16x16, quality 95", "train: 1 with 6 samples", "validation: 1 with 6 samples", "classes   2", "####",
-                 "leat view"):
+                 "tf        tf.data", "py        leat.from_tfrecord", "--sheet"):
         assert word in said, said
     assert "stored" not in leat("info", photos, cache=tmp_path).stdout
+
+
+@pytest.mark.parametrize("args", [
+    [], ["--size", "16x20", "--features", "tfds image=a/picture"], ["--size", "12", "--raw", "--features", "slim", "--split", "0.5,0.5"],
+    ["--store", "auto", "--max-bytes", "1GB", "--prefix", "x y", "--features", "label=class"]])
+def test_told_how_to_read_it(photos, tmp_path, args):
+    """The text that is told runs, whatever was asked for or decided, and `leat info` tells the same."""
+    out = tmp_path / "out"
+    said = leat("pack", photos, out, *args, cache=tmp_path).stdout
+    text = re.search(r'^try      leat bench "(.*)"$', said, re.M)[1]
+    leat("run", text, "--epochs", 1, cache=tmp_path)
+    if "--prefix" not in args:
+        assert f"text      {text}\n" in leat("info", out, cache=tmp_path).stdout
+
+
+def test_sheet(photos, tmp_path):
+    for args in ([], ["--size", "20x30", "--raw", "--features", "tfds"]):
+        leat("pack", photos, tmp_path / "out", "--force", *args, cache=tmp_path)
+        (tmp_path / "sheet.png").unlink(missing_ok=True)
+        done = leat("info", tmp_path / "out", "--sheet", tmp_path / "sheet.png", "--json", cache=tmp_path)
+        assert json.loads(done.stdout)["samples"] == 12 and "12 samples" in done.stderr
+        with Image.open(tmp_path / "sheet.png") as sheet:  # four rows of three
+            assert sheet.width < sheet.height and len(sheet.getcolors(1 << 24)) > 10
+    done = leat("info", photos, "--sheet", tmp_path / "no.png", code=1, cache=tmp_path)
+    assert "leat view" in done.stderr and not (tmp_path / "no.png").exists()
 
 
 def test_names_of_any_bytes(tmp_path):

@@ -21,6 +21,12 @@ static void walk(const leat__json *value, const char *text, size_t size, int dep
     leat__json_int(value, &number);
     if (depth > 3) return;
     for (int i = 0; i < 8 && leat__json_next(value, &at, &inner); i++) walk(&inner, text, size, depth + 1);
+    leat__json key;
+    at = NULL;
+    for (int i = 0; i < 8 && leat__json_member(value, &at, &key, &inner); i++) {
+        walk(&key, text, size, depth + 1);
+        walk(&inner, text, size, depth + 1);
+    }
     if (leat__json_find(value, "cluster", &inner) == 1) walk(&inner, text, size, depth + 1);
 }
 

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/json.h"
-#include "tools/pack/pack.h"
+#include "tools/pack/pack_reading.h"
 
 #define MANIFEST_MAX ((size_t)1 << 30)
 enum { CLASSES_SHOWN = 20, BAR = 30, NAME = 24 };
@@ -178,6 +177,7 @@ int leat_pack_summary(const char *out, const char *prefix, leat_line_fn line, vo
         say_sets(&s);
         say_odd(&s);
         rc = say_classes(&s, err);
+        if (rc == 0 && !s.stopped) leat__pack_say_reading(&place, &s.recipe, line, user);
     }
     leat__buf_free(&text);
     return rc;

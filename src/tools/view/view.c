@@ -465,19 +465,20 @@ static int write_sheet(viewing *v, const char *path, leat_view_report *report, l
     return write_page(v, &sheet, path, report, err);
 }
 
-/* The versions alone, one beside the other. */
+/* The versions alone, one beside the other, in as many rows as were asked for or can be filled. */
 static int write_strip(viewing *v, const char *path, leat_view_report *report, leat_error *err) {
     char range[200];
-    const size_t n = (size_t)v->config.n_samples;
-    leat__view_cell *cells = leat__alloc(LEAT_MEM_TOOL, LEAT_MAX(n, (size_t)1) * sizeof *cells);
-    if (!cells) return leat__fail_memory(err, n * sizeof *cells, "a strip");
+    const size_t n = (size_t)v->config.n_samples, asked = (size_t)v->config.strip,
+                 columns = LEAT_MAX((n + asked - 1) / asked, (size_t)1), rows = (n + columns - 1) / columns;
+    leat__view_cell *cells = leat__alloc(LEAT_MEM_TOOL, LEAT_MAX(rows, (size_t)1) * columns * sizeof *cells);
+    if (!cells) return leat__fail_memory(err, rows * columns * sizeof *cells, "a strip");
     set_ranges(v, range, sizeof range);
     for (size_t i = 0; i < n; i++) {
         cells[i] = *cell_at(v, (int)i, 1);
         if (cells[i].picture.height) cells[i].key[0] = cells[i].words[0] = 0;
     }
     const leat__view_sheet sheet = {
-        .n_rows = 1, .n_columns = (int)n, .size = v->config.size, .strip = true, .cell = cells};
+        .n_rows = (int)rows, .n_columns = (int)columns, .size = v->config.size, .strip = true, .cell = cells};
     const int rc = n ? write_page(v, &sheet, path, report, err)
                      : leat__fail(err, LEAT_ERR_ARGUMENT, "there is no sample");
     leat__free(cells); /* what they hold belongs to the cells of the samples */
@@ -527,6 +528,7 @@ static int run_view(viewing *v, const leat_config *pipeline, leat_view_report *r
     LEAT_TRY(in_range(c->n_versions, VERSIONS, 1, LEAT_VIEW_VERSIONS_MAX, "the number of versions",
                       &c->n_versions, err));
     LEAT_TRY(in_range(c->size, SIZE, 32, 2048, "the size", &c->size, err));
+    LEAT_TRY(in_range(c->strip, 0, 0, LEAT_VIEW_ROWS_MAX, "the number of rows", &c->strip, err));
     if (c->strip) c->n_versions = 1;
     v->n_columns = 1 + c->n_versions;
     leat_error local;
