@@ -264,10 +264,10 @@ int leat_pipeline_restore(leat_pipeline *pipeline, const char *text, leat_error 
     const bool locked = leat__pipeline_lock(pipeline);
     int rc = locked ? 0 : leat__pipeline_fail_forked(err);
     if (rc == 0) rc = leat__state_read(pipeline, text, &state, err);
-    if (rc == 0) leat__sched_move(pipeline, state.at, state.mark);
     /* A later epoch does not forget what an earlier one was like. */
     if (rc == 0 && (state.at.epoch <= pipeline->sized.epoch || state.sized.position))
         pipeline->sized = state.sized;
+    if (rc == 0) leat__sched_move(pipeline, state.at, state.mark);
     leat__pipeline_unlock(pipeline, locked);
     leat__free(state.mark);
     return rc;

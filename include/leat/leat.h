@@ -194,7 +194,11 @@ typedef struct leat_config { /* zeroed = sensible defaults                      
     /* 1 = leat_pipeline_restore takes states of batches of another size too, on all ranks together: it goes on at the same
      * sample, and every sample of the epoch comes once. */
     int resize_batch;
-    uint64_t reserved[5]; /* must be 0                                                                  */
+    /* Several pipelines can make the batches of one: each makes the steps step_first, step_first + step_stride, ... of every
+     * epoch, with the same bytes. Lengths and states are those of one pipeline that makes all. stride 0 = 1 = every step. Not for
+     * streams and buckets. */
+    uint64_t step_first, step_stride;
+    uint64_t reserved[3]; /* must be 0                                                                  */
 } leat_config;
 
 typedef struct leat_tensor { /* one field of a batch, or of memory given by the caller            */

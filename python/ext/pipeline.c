@@ -75,26 +75,27 @@ static int open_feed(Pipeline *self) {
 }
 
 static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"text",    "arrays",     "source",           "callbacks",     "parts",
-                            "threads", "slots",      "synchronous",      "on_error",      "max_bad",
-                            "seed",    "memory",     "cache_dir",        "no_side_files", "trust_cache",
-                            "rank",    "world_size", "local_world_size", "params",        "trace",
-                            "top",     "progress",   "slot_memory",      "resize_batch",  NULL};
+    static char *names[] = {"text",        "arrays",     "source",           "callbacks",     "parts",
+                            "threads",     "slots",      "synchronous",      "on_error",      "max_bad",
+                            "seed",        "memory",     "cache_dir",        "no_side_files", "trust_cache",
+                            "rank",        "world_size", "local_world_size", "params",        "trace",
+                            "top",         "progress",   "slot_memory",      "resize_batch",  "step_first",
+                            "step_stride", NULL};
     spec_given given = {NULL, Py_None, Py_None, Py_None, Py_None};
     PyObject *cache_dir = NULL, *progress = Py_None, *slot_memory = Py_None;
     leat_config config = {.n_epochs = -1};
     int top = 1;
     long long max_bad = 0;
-    unsigned long long seed = 0;
+    unsigned long long seed = 0, step_first = 0, step_stride = 0;
     int trace = 0;
     Py_ssize_t memory = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|$OOOOiipiLKnO&ppiiipppOOp:Pipeline", names, &given.text,
-                                     &given.arrays, &given.source, &given.callbacks, &given.parts,
-                                     &config.n_threads, &config.n_slots, &config.synchronous,
-                                     &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
-                                     &cache_dir, &config.no_side_files, &config.trust_cache, &config.rank,
-                                     &config.world_size, &config.local_world_size, &config.params, &trace,
-                                     &top, &progress, &slot_memory, &config.resize_batch))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "U|$OOOOiipiLKnO&ppiiipppOOpKK:Pipeline", names, &given.text, &given.arrays,
+            &given.source, &given.callbacks, &given.parts, &config.n_threads, &config.n_slots,
+            &config.synchronous, &config.on_error, &max_bad, &seed, &memory, PyUnicode_FSConverter,
+            &cache_dir, &config.no_side_files, &config.trust_cache, &config.rank, &config.world_size,
+            &config.local_world_size, &config.params, &trace, &top, &progress, &slot_memory,
+            &config.resize_batch, &step_first, &step_stride))
         return NULL;
     Pipeline *self = (Pipeline *)PyType_GenericAlloc(type, 0);
     if (!self) {
@@ -121,6 +122,8 @@ static PyObject *pipeline_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     config.max_bad = max_bad;
     config.trace_events = trace ? TRACE_EVENTS : 0;
     config.seed = seed;
+    config.step_first = step_first;
+    config.step_stride = step_stride;
     config.memory_max_bytes = (size_t)memory;
     if (cache_dir) config.cache_dir = PyBytes_AsString(cache_dir);
     config.log = on_log;

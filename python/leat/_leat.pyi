@@ -79,6 +79,8 @@ class Pipeline:
         progress: Callable[[str, int, int], object] | None = None,
         slot_memory: Callable[[int], Any] | None = None,
         resize_batch: bool = False,
+        step_first: int = 0,
+        step_stride: int = 0,
     ) -> None: ...
     @property
     def closed(self) -> bool: ...

@@ -96,6 +96,7 @@ static int open_parts(leat_pipeline *pipeline, const leat_spec *spec, leat_error
     if (epochs == LEAT_ENDLESS || pipeline->plan.repeats < 0 ||
         __builtin_mul_overflow(epochs, (uint64_t)pipeline->plan.repeats, &pipeline->n_epochs))
         pipeline->n_epochs = LEAT_ENDLESS;
+    LEAT_TRY(leat__steps_open(pipeline, err));
     const char *stall = getenv("LEAT_STALL");
     pipeline->stall_us = stall ? strtoull(stall, NULL, 10) : 0;
     pipeline->clock_ns = leat__clock_cost_ns();

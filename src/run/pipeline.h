@@ -114,12 +114,6 @@ struct leat_pipeline {
 bool leat__sched_step(leat_pipeline *pipeline, leat__worker *worker);
 /* Runs a task: reads, transforms and stores its samples, and mixes its groups. Without the mutex. */
 void leat__sched_run_task(leat_pipeline *pipeline, leat__worker *worker, const leat__task *task);
-/* Samples, on all ranks together, of the batch that begins there, and their bucket. Not for streams; with the mutex held. */
-uint64_t leat__sched_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket);
-/* Batches of an epoch; LEAT_ENDLESS: not known, or without end. With the mutex held. */
-uint64_t leat__sched_batches(const leat_pipeline *pipeline);
-/* Where the batch behind one of n samples on all ranks begins, as far as is known. */
-leat__cursor leat__sched_behind(const leat_pipeline *pipeline, leat__cursor at, uint64_t n);
 /* Whether every batch of every epoch has been opened. With the mutex held. */
 bool leat__sched_finished(const leat_pipeline *pipeline);
 /* The high-water mark of buffers rose: idle threads adopt it now, others at their next task. With the mutex held. */
@@ -175,6 +169,20 @@ void leat__timing_begin(leat__worker *worker, int n);
 void leat__timing_end(leat_pipeline *pipeline, leat__worker *worker, int n);
 /* True if it was watched: there is news for the tuner. */
 bool leat__timing_publish(leat__worker *worker, int n);
+
+/* steps.c: where batches begin. With the mutex held. */
+/* Whether config and plan let it make every so many-th batch only, and the first of them. */
+int leat__steps_open(leat_pipeline *pipeline, leat_error *err);
+/* Samples, on all ranks together, of the batch that begins there, and their bucket. Not for streams. */
+uint64_t leat__steps_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket);
+/* Batches of an epoch; LEAT_ENDLESS: not known, or without end. */
+uint64_t leat__steps_batches(const leat_pipeline *pipeline);
+/* Behind a batch of n samples on all ranks together. */
+leat__cursor leat__steps_behind(leat__cursor at, uint64_t n);
+/* Where the next batch begins, as far as is known: at the end of an epoch that is in the next one. */
+leat__cursor leat__steps_next(const leat_pipeline *pipeline, leat__cursor at);
+/* The first batch from there on that this pipeline makes: at->step modulo step_stride is step_first. */
+leat__cursor leat__steps_own(const leat_pipeline *pipeline, leat__cursor at);
 
 /* state.c */
 /* mark: where to go on in a stream; NULL = it is read from its beginning. */

@@ -172,7 +172,7 @@ static uint64_t places_of(leat_pipeline *pipeline, leat__cursor at, uint64_t *n_
     const leat__plan *plan = &pipeline->plan;
     const leat__share own = leat__plan_share(plan);
     int bucket;
-    *n_global = leat__sched_batch(pipeline, at, &bucket);
+    *n_global = leat__steps_batch(pipeline, at, &bucket);
     if (plan->drop_remainder && *n_global < leat__plan_global_batch(plan)) *n_global = 0;
     return *n_global > own.first ? LEAT_MIN(*n_global - own.first, own.n) : 0;
 }
@@ -207,7 +207,8 @@ static bool next_position(leat__read_ahead *a, uint64_t *position) {
             *position = a->batch.position + leat__plan_share(&a->pipeline->plan).first + (uint64_t)a->place;
             return true;
         }
-        a->batch = leat__sched_behind(a->pipeline, a->batch, n_global);
+        a->batch = leat__steps_next(a->pipeline, leat__steps_behind(a->batch, n_global));
+        a->batch = leat__steps_own(a->pipeline, a->batch);
         a->place = 0;
     }
     return false; /* this rank has nothing of several batches one after the other */

@@ -22,49 +22,6 @@ bool leat__sched_finished(const leat_pipeline *pipeline) {
     return pipeline->cursor.epoch >= pipeline->n_epochs;
 }
 
-static void next_epoch(leat__cursor *cursor) {
-    *cursor = (leat__cursor){.epoch = cursor->epoch + 1};
-}
-
-/* Behind a batch of n samples on all ranks together. */
-static leat__cursor cursor_behind(leat__cursor at, uint64_t n) {
-    at.position += n;
-    at.step++;
-    return at;
-}
-
-/* Where the next batch begins, as far as is known: at the end of an epoch that is in the next one. */
-static leat__cursor cursor_next(const leat_pipeline *pipeline, leat__cursor at) {
-    const uint64_t length = leat__order_length(&pipeline->plan.order);
-    const uint64_t left = length == LEAT_ENDLESS ? LEAT_ENDLESS : length - at.position;
-    if (left == 0 || (pipeline->plan.drop_remainder && left < leat__plan_global_batch(&pipeline->plan)))
-        next_epoch(&at);
-    return at;
-}
-
-leat__cursor leat__sched_behind(const leat_pipeline *pipeline, leat__cursor at, uint64_t n) {
-    return cursor_next(pipeline, cursor_behind(at, n));
-}
-
-uint64_t leat__sched_batches(const leat_pipeline *pipeline) {
-    const leat__plan *plan = &pipeline->plan;
-    const uint64_t n = leat__order_length(&plan->order), batch = leat__plan_global_batch(plan);
-    const leat__bucket *bucket = leat__order_bucket(&plan->order);
-    if (n == LEAT_ENDLESS) return LEAT_ENDLESS;
-    return bucket ? leat__bucket_batches(bucket) : n / batch + (!plan->drop_remainder && n % batch > 0);
-}
-
-uint64_t leat__sched_batch(leat_pipeline *pipeline, leat__cursor at, int *bucket) {
-    leat__order *order = &pipeline->plan.order;
-    const uint64_t length = leat__order_length(order), left = length > at.position ? length - at.position : 0;
-    *bucket = 0;
-    if (left == 0 || !leat__order_bucket(order))
-        return LEAT_MIN(left, leat__plan_global_batch(&pipeline->plan));
-    const leat__bucket_batch batch = leat__order_batch(order, at.epoch, at.position);
-    *bucket = batch.bucket;
-    return batch.left;
-}
-
 /* A program that wants one batch and goes does not wait for, or pay for, many: batches are made ahead of those that were handed
  * over by as many as keep the workers busy, and two more for each one that the program has taken. A text that says prefetch
  * means that many. */
@@ -95,7 +52,7 @@ static void end_early(leat_pipeline *pipeline) {
     pipeline->opening->state = LEAT_SLOT_FREE;
     pipeline->opening = NULL;
     if (pipeline->cursor.step == 0) pipeline->cursor = (leat__cursor){.epoch = pipeline->n_epochs};
-    else next_epoch(&pipeline->cursor);
+    else pipeline->cursor = leat__steps_own(pipeline, (leat__cursor){.epoch = pipeline->cursor.epoch + 1});
 }
 
 /* The next place of the slot that is being opened is what position holds. */
@@ -142,7 +99,7 @@ static int map_places(leat_pipeline *pipeline) {
     if (pipeline->stream) {
         if (!walk_places(pipeline)) return 0;
     } else {
-        slot->n_global = leat__sched_batch(pipeline, slot->begin, &slot->bucket);
+        slot->n_global = leat__steps_batch(pipeline, slot->begin, &slot->bucket);
         for (uint64_t i = 0; i < own.n && own.first + i < slot->n_global; i++)
             map_place(pipeline, first + i,
                       leat__order_map(&plan->order, slot->begin.epoch, first + i).sample);
@@ -185,13 +142,14 @@ static bool open_slot(leat_pipeline *pipeline) {
             end_early(pipeline);
             continue;
         }
-        slot->end = cursor_behind(slot->begin, slot->n_global);
+        slot->end = leat__steps_behind(slot->begin, slot->n_global);
         if (pipeline->stream)
             leat__stream_mark(pipeline->stream, slot->begin.epoch, slot->end.position - 1, slot->mark);
         if (pipeline->stream) borrow_records(pipeline, slot);
-        pipeline->cursor = cursor_next(pipeline, slot->end);
+        const leat__cursor next = leat__steps_next(pipeline, slot->end);
+        pipeline->cursor = leat__steps_own(pipeline, next);
         /* When a stream shows its end is a matter of time, which a state must not tell. */
-        if (!pipeline->stream) slot->end = pipeline->cursor;
+        if (!pipeline->stream) slot->end = next;
         slot->sequence = pipeline->opened++;
         pipeline->opening = NULL;
         pipeline->dealing = slot;
@@ -584,7 +542,8 @@ void leat__sched_move(leat_pipeline *pipeline, leat__cursor cursor, const leat__
         leat__stream_reset(pipeline->stream, cursor.epoch, cursor.position, mark);
         leat__mark_copy(pipeline->handed_mark, mark);
     }
-    pipeline->cursor = pipeline->handed = cursor;
+    pipeline->handed = cursor;
+    pipeline->cursor = leat__steps_own(pipeline, cursor);
     pipeline->opened = pipeline->due = pipeline->bad_of_epoch = 0;
     pipeline->failed = pipeline->stream_failed = (leat_error){0};
     pipeline->pause = false;

@@ -224,7 +224,8 @@ int leat__state_cursor(leat_pipeline *pipeline, uint64_t epoch, uint64_t step, l
     *out = from;
     if (step == from.step) return 0;
     *out = (leat__cursor){epoch, position_of(pipeline, from, batch, step - 1), step - 1};
-    *out = leat__sched_behind(pipeline, *out, position_of(pipeline, from, batch, step) - out->position);
+    *out = leat__steps_behind(*out, position_of(pipeline, from, batch, step) - out->position);
+    *out = leat__steps_next(pipeline, *out);
     return 0;
 }
 
@@ -232,7 +233,7 @@ uint64_t leat__state_batches(const leat_pipeline *pipeline, uint64_t epoch) {
     const leat__plan *plan = &pipeline->plan;
     const leat__cursor from = sized_from(pipeline, epoch);
     const uint64_t n = leat__order_length(&plan->order), batch = leat__plan_global_batch(plan);
-    if (from.position == 0 || n == LEAT_ENDLESS) return leat__sched_batches(pipeline);
+    if (from.position == 0 || n == LEAT_ENDLESS) return leat__steps_batches(pipeline);
     const uint64_t left = n - from.position;
     return from.step + left / batch + (!plan->drop_remainder && left % batch > 0);
 }
