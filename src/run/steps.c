@@ -66,16 +66,16 @@ int leat__steps_open(leat_pipeline *pipeline, leat_error *err) {
     if (pipeline->plan.stream)
         return leat__fail(
             err, LEAT_ERR_UNSUPPORTED,
-            "every batch %" PRIu64 " of %" PRIu64
-            " is to be made here, and records of a stream come one after the other: `leat pack` "
-            "makes records with an index of them",
-            first, stride);
+            "several pipelines share the batches (step_stride=%" PRIu64
+            "), and records of a stream come one after the other: `leat pack` makes records with an "
+            "index of them",
+            stride);
     if (leat__order_bucket(&pipeline->plan.order))
         return leat__fail(err, LEAT_ERR_UNSUPPORTED,
-                          "every batch %" PRIu64 " of %" PRIu64
-                          " is to be made here, and where batches of buckets begin depends on all those "
-                          "before: leave bucket_by_aspect_ratio out",
-                          first, stride);
+                          "several pipelines share the batches (step_stride=%" PRIu64
+                          "), and where a batch of a bucket begins depends on all those before: leave "
+                          "bucket_by_aspect_ratio out",
+                          stride);
     pipeline->cursor = leat__steps_own(pipeline, pipeline->cursor);
     return 0;
 }

@@ -110,6 +110,19 @@ def converter(dtype: str, ragged: bool) -> Callable[[Tensor, Tensor | None], Any
     return lambda tensor, offsets: as_array(tensor)
 
 
+def writable(array: Any) -> Any:
+    """The same memory without NumPy's mark that it must not be written to, which torch and DLPack refuse. For memory that only
+    its reader sees: arrays in the object store of Ray have the mark."""
+    if array.flags.writeable or not array.size:
+        return array
+    import ctypes
+
+    numpy: Any = optional("numpy")
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    memory.owner = array  # it lives as long
+    return numpy.frombuffer(memory, array.dtype).reshape(array.shape)
+
+
 def first_value(tensor: Tensor, offsets: Tensor | None, make: Callable[[Any, Any], Any] = to_value) -> Any:
     """The value of the only sample of a batch of one, without the axis of the batch."""
     if offsets is not None:

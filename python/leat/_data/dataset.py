@@ -322,8 +322,8 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
                  if operation.split(None, 1)[0] in BATCHING]
         return words[-1].get("valid", "") if words else ""
 
-    def _after_maps(self) -> After | None:
-        """The functions behind batch(), for a batch that is handed over."""
+    def _after_maps(self, feed: Feed | None = None) -> After | None:
+        """The functions behind batch(), for a batch that is handed over; feed: what it comes from, if it was opened to iterate."""
         if not self._after:
             return None
         from .._calls.batch_map import After

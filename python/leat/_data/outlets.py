@@ -19,6 +19,11 @@ class Outlets:
     def _whole(self) -> Dataset:
         return cast("Dataset", self)
 
+    @property
+    def _here(self) -> Dataset:
+        """For what looks at the data itself: without processes elsewhere that make batches."""
+        return self._whole
+
     def to_keras(self) -> Any:
         """For Keras 3, on any backend: what `model.fit(ds)` makes of the dataset by itself, made explicitly.
 
@@ -87,7 +92,7 @@ class Outlets:
         """
         from .records import save
 
-        return save(self._whole, path, shards, compression, epochs)
+        return save(self._here, path, shards, compression, epochs)
 
     def pack(self, out: str | os.PathLike[str], **options: Any) -> Packed:
         """Packs what the dataset gives into sharded TFRecords, with a manifest; can be interrupted and run again.
@@ -99,7 +104,7 @@ class Outlets:
         """
         from .packing import pack
 
-        return pack(self._whole, out, **options)
+        return pack(self._here, out, **options)
 
     def statistics(self, field: str = "image", max_samples: int | None = None) -> Any:
         """Mean and standard deviation of each channel, number of samples of each class, sizes: one pass over the data.
@@ -112,7 +117,7 @@ class Outlets:
         """
         from .statistics import measure
 
-        return measure(self._whole, field, max_samples)
+        return measure(self._here, field, max_samples)
 
     def class_weights(self, field: str = "label") -> dict[int, float]:
         """A weight for each class, so that all weigh the same: n / (classes * count). Only labels are read.
@@ -123,7 +128,7 @@ class Outlets:
         """
         from .statistics import class_weights
 
-        return class_weights(self._whole, field)
+        return class_weights(self._here, field)
 
     def doctor(self, step_ms: float = 0.0, seconds: float = 3.0) -> Any:
         """Why this pipeline is slow and what to do, as `leat doctor` tells: its rate, what binds, remedies that were tried.
@@ -135,7 +140,7 @@ class Outlets:
         """
         from .._doctor.engine import examine_dataset
 
-        return examine_dataset(self._whole, step_ms, seconds)
+        return examine_dataset(self._here, step_ms, seconds)
 
     def show(self, n: int = 6, versions: int = 5, size: int = 160) -> Any:
         """A contact sheet: n samples as they are, and beside each what the pipeline makes of it in several epochs.
@@ -152,4 +157,4 @@ class Outlets:
         """
         from .show import sheet
 
-        return sheet(self._whole, n, versions, size)
+        return sheet(self._here, n, versions, size)

@@ -285,7 +285,7 @@ class Form(NamedTuple):
     @classmethod
     def of(cls, dataset: Dataset, feed: Feed) -> Form:
         names = [name for name, *_ in feed.fields]
-        after = dataset._after_maps()
+        after = dataset._after_maps(feed)
         layout = dataset._layout_of(names) if after is None else None  # it depends on what the functions make
         trim = dataset._items_are_batches
         single = trim or not dataset.batched

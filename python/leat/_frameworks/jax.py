@@ -63,7 +63,7 @@ class JaxDataset:
             if offsets is None:
                 return put(to_array(tensor))
             if tensor.dtype == "bytes":
-                return Ragged(memoryview(tensor), memoryview(offsets), True).tolist()
+                return Ragged(to_array(tensor), to_array(offsets), True).tolist()
             return Ragged(put(to_array(tensor)), put(to_array(offsets)))
 
         if any(ragged for *_, ragged in dataset._plan().fields):

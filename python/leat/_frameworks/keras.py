@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from .._base.arrays import writable
 from .._base.errors import ArgumentError, Error
 from .._data.dataset import Dataset, TensorSpec
 from .._data.run import Cursor, Iterator
@@ -277,7 +278,8 @@ class Adapter(DataAdapter):  # type: ignore[misc]
 
         def share(array: Any) -> Any:
             """Keras copies arrays, but not tensors that are where they should be."""
-            return keras.ops.convert_to_tensor(torch.from_numpy(array) if array.dtype.name in TORCH_TYPES else array)
+            return keras.ops.convert_to_tensor(torch.from_numpy(writable(array)) if array.dtype.name in TORCH_TYPES
+                                                else array)
 
         class Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
             def __iter__(self) -> Any:

@@ -37,7 +37,7 @@ def _convert(tensor: Any, offsets: Any) -> Any:
         return to_array(tensor)
     if tensor.dtype != "bytes":
         return to_array(tensor), to_array(offsets)
-    view, places = memoryview(tensor).cast("B"), memoryview(offsets).tolist()
+    view, places = memoryview(to_array(tensor)).cast("B"), to_array(offsets).tolist()
     numpy: Any = optional("numpy")
     texts = numpy.empty(len(places) - 1, object)
     texts[:] = [bytes(view[begin:end]) for begin, end in zip(places, places[1:])]

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._base.arrays import LEAT_NAMES, Ragged
+from .._base.arrays import LEAT_NAMES, Ragged, to_array
 from .._base.errors import ArgumentError, StateError, UnsupportedError
 from .._data.dataset import Seed
 from .._data.elements import FETCHER, called_from
@@ -90,7 +90,7 @@ class Convert:
             turn = self._turn.get(tensor.name)
             return made if turn is None else turn(made)
         if tensor.dtype == "bytes":
-            return Ragged(memoryview(tensor), memoryview(offsets), True).tolist()
+            return Ragged(to_array(tensor), to_array(offsets), True).tolist()
         return Ragged(torch.from_dlpack(tensor), torch.from_dlpack(offsets))
 
 
