@@ -278,8 +278,10 @@ typedef struct leat_source_callbacks {
     int no_read_ahead;
     /* A number of your own that tells this data from other data: states of one are refused by the other. */
     uint64_t identity;
-    void *user;           /* passed to read_at; must outlive every pipeline on this spec              */
-    uint64_t reserved[8]; /* must be 0                                                       */
+    void *user; /* passed to read_at; must outlive every pipeline on this spec              */
+    uint64_t
+        n_readers; /* so many threads read ahead from the first batch on, up to 192; 0 = when reading is slow */
+    uint64_t reserved[7]; /* must be 0                                                       */
 } leat_source_callbacks;
 
 /* Records that the program reads itself, one after the other, when their number is not known. Several readers are open

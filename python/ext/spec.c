@@ -368,12 +368,13 @@ static called *keep_called(Pipeline *self, PyObject *function, bool owned) {
     return rc < 0 ? NULL : c;
 }
 
-/* (n, [(name, dtype, shape, ragged[, layout])], max_bytes, identity, function) */
+/* (n, [(name, dtype, shape, ragged[, layout])], max_bytes, identity, function, readers): 0 readers: only workers read */
 static int add_source(Pipeline *self, leat_spec *spec, PyObject *given) {
-    unsigned long long n, max_bytes, identity;
+    unsigned long long n, max_bytes, identity, n_readers;
     PyObject *fields, *function;
     leat_field field[ARRAYS_MAX] = {0};
-    if (!PyArg_ParseTuple(given, "KO!KKO", &n, &PyList_Type, &fields, &max_bytes, &identity, &function))
+    if (!PyArg_ParseTuple(given, "KO!KKOK", &n, &PyList_Type, &fields, &max_bytes, &identity, &function,
+                          &n_readers))
         return -1;
     const int n_fields = (int)PyList_Size(fields);
     for (int i = 0; i < n_fields && i < ARRAYS_MAX; i++) {
@@ -395,7 +396,8 @@ static int add_source(Pipeline *self, leat_spec *spec, PyObject *given) {
                                                     .max_bytes = max_bytes,
                                                     .read_at = read_at,
                                                     .thread_safe = 1,
-                                                    .no_read_ahead = 1,
+                                                    .no_read_ahead = n_readers == 0,
+                                                    .n_readers = n_readers,
                                                     .identity = identity,
                                                     .user = c});
     return 0;

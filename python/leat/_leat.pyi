@@ -57,7 +57,7 @@ class Pipeline:
         text: str,
         *,
         arrays: Sequence[tuple[Any, ...]] | None = None,
-        source: tuple[int, list[tuple[Any, ...]], int, int, Callable[[int], Any]] | None = None,
+        source: tuple[int, list[tuple[Any, ...]], int, int, Callable[[int], Any], int] | None = None,
         callbacks: Sequence[tuple[str, bool, Callable[..., Any]]] | None = None,
         parts: Sequence[tuple[str, str, Any, Any, Any, Any]] | None = None,
         threads: int = 0,

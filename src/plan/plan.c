@@ -214,6 +214,8 @@ static bool wants_positions(const leat__plan *plan) {
 static void share_budget(leat__planner *planner) {
     leat__plan *plan = planner->plan;
     leat__budget *b = &plan->budget;
+    if (plan->source->n_readers && plan->read_ahead < 0)
+        plan->read_ahead = LEAT_MIN(plan->source->n_readers, LEAT_READING_MAX);
     if (plan->fixed && plan->read_ahead < 0) plan->read_ahead = plan->source->waits ? LEAT_READING_FIRST : 0;
     const bool reads_ahead = !plan->stream && plan->read_ahead != 0 && !plan->source->no_read_ahead;
     b->scratch = b->whole / 4;

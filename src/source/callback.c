@@ -2,6 +2,7 @@
 /* Samples that the program reads itself. What it hands over is compared with what it declared before
  * anything else sees it, and copied unless it was written into our own memory: kernels may read a little
  * past the end of a value, and only our own memory allows that. */
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -221,6 +222,7 @@ int leat__callback_open(leat__source **out, const leat_source_callbacks *given, 
     base->class = &callback_class;
     self->given = *given;
     self->base.no_read_ahead = given->no_read_ahead != 0;
+    self->base.n_readers = (int)LEAT_MIN(given->n_readers, (uint64_t)INT_MAX);
     self->given.field = NULL; /* the caller's, and copied below */
     self->guard = *guard;
     base->n_samples = given->n;

@@ -363,6 +363,7 @@ static void sum_up(combined *self, const leat__combining *options) {
         base->paired_anew |= part->paired_anew || self->part[k].stride;
         base->no_read_ahead |= part->no_read_ahead;
         base->waits |= part->waits;
+        base->n_readers = LEAT_MAX(base->n_readers, part->n_readers);
         if (!part->class->path && (k == 0 || !self->zip)) self->class.path = NULL;
         if (!part->class->opens && (k == 0 || !self->zip)) self->class.opens = NULL;
         if (!part->class->version) self->class.version = NULL;

@@ -117,6 +117,7 @@ struct leat__source {
     leat__source **part; /* (n_parts) its own                                      */
     bool paired_anew;    /* which samples of its parts meet is drawn in every epoch */
     bool no_read_ahead;  /* only workers read                                      */
+    int n_readers;       /* threads that read ahead from the first batch on; 0 = when storage is slow */
     bool waits;          /* every read waits for a network: read-ahead begins with the first batch */
     char title[256];     /* "folder photos: 1,281,167 images in 1,000 classes"     */
     char warning[1200];  /* what was ignored or could not be kept; empty if nothing */

@@ -236,6 +236,7 @@ int leat__window_open(leat__source **source, const leat__windowing *how, leat_er
     base->fingerprint = leat__hash(facts, sizeof facts, 0);
     base->no_read_ahead = inner->no_read_ahead;
     base->waits = inner->waits;
+    base->n_readers = inner->n_readers;
     base->n_parts = 1;
     base->part[0] = self->inner = inner;
     take_classes(base, inner);

@@ -38,6 +38,29 @@ class Batches:
         return {"a": numpy.full((n, 4), i, "f4"), "b": numpy.full((n, 2, 2), -i, "f8")}, numpy.arange(n) + 10 * i
 
 
+class Meeting:
+    """Items that wait until as many of them are under way at once as were asked for, and note how many there were."""
+
+    def __init__(self, folder: Path, wanted: int) -> None:
+        self.folder, self.wanted = str(folder), wanted
+
+    def __len__(self) -> int:
+        return 40
+
+    def __getitem__(self, i: int):
+        folder = Path(self.folder)
+        if (folder / "go").exists():
+            mine = folder / "now" / str(i)
+            mine.touch()
+            while not (folder / "met").exists():
+                if len(list((folder / "now").iterdir())) >= self.wanted:
+                    (folder / "met").touch()
+                time.sleep(0.001)
+            (folder / "seen" / f"{i}-{len(list((folder / 'now').iterdir()))}").touch()
+            mine.unlink()
+        return numpy.full((4, 4, 3), i, "uint8"), i
+
+
 def children() -> list[int]:
     """Processes of this one that still run."""
     found = []
@@ -49,6 +72,19 @@ def children() -> list[int]:
         if int(words[1]) == os.getpid() and words[0] != "Z":
             found.append(int(task.name))
     return found
+
+
+@pytest.mark.parametrize("workers", [1, 9])
+def test_as_many_requests_at_once_as_workers(tmp_path, workers):
+    for name in ("now", "seen"):
+        (tmp_path / name).mkdir()
+    ds = leat.from_python(Meeting(tmp_path, workers), workers=workers).shuffle(seed=1).batch(8).configure(threads=2)
+    assert len(ds) == 5  # it has looked at some items
+    (tmp_path / "go").touch()
+    labels = [label for _, labels in ds for label in labels.tolist()]
+    assert sorted(labels) == list(range(40))
+    assert max(int(path.name.partition("-")[2]) for path in (tmp_path / "seen").iterdir()) <= workers
+    ds.close()
 
 
 def test_samples():

@@ -17,6 +17,7 @@ typedef struct storage {
     int bad;                     /* every so many-th sample cannot be read; 0 = none  */
     atomic_bool stuck;           /* reads wait for as long                            */
     bool alone;                  /* only workers may read                             */
+    int readers;                 /* threads that the source asks for                  */
 } storage;
 
 static int read_at(void *user, uint64_t i, leat_value_out *out, leat_error *err) {
@@ -53,6 +54,7 @@ static leat_spec *slow_spec(storage *s, const char *fmt, ...) {
                                              .read_at = read_at,
                                              .thread_safe = 1,
                                              .no_read_ahead = s->alone,
+                                             .n_readers = (uint64_t)s->readers,
                                              .user = s};
     char text[1000];
     va_list args;
@@ -460,6 +462,28 @@ static int bench(int n, char **word) {
     return 0;
 }
 
+/* A source that knows how many calls at once it is good for has so many readers from the beginning, unless the text says
+ * otherwise. All of them wait in a call at once. */
+static void test_asked_for_by_the_source(void **state) {
+    (void)state;
+    storage s = {.readers = 11, .stuck = true};
+    leat_pipeline *pipeline =
+        open_spec(slow_spec(&s, "shuffle | batch 7"), &(leat_config){.n_threads = 1, .n_epochs = 2});
+    while (atomic_load(&s.now) < 11) leat__sleep_ns(1000000);
+    atomic_store(&s.stuck, false);
+    tape got = record(pipeline, -1);
+    leat_stats stats;
+    leat_pipeline_stats(pipeline, &stats);
+    assert_int_equal(stats.n_readers, 11);
+    assert_in_range(atomic_load(&s.most), 11, 12); /* and the worker, before they are ahead of it */
+    leat_pipeline_close(&pipeline);
+    tape want = record_spec(slow_spec(&s, "shuffle | batch 7 | options read_ahead=off"),
+                            &(leat_config){.n_threads = 1, .n_epochs = 2});
+    same_tape(&want, &got, "readers of the source");
+    tape_free(&want);
+    tape_free(&got);
+}
+
 int main(int n, char **word) {
     if (n > 1 && strcmp(word[1], "--bench") == 0) return bench(n - 2, word + 2);
     const struct CMUnitTest tests[] = {
@@ -470,6 +494,7 @@ int main(int n, char **word) {
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_small_budget),
         cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_asked_for_by_the_source),
         cmocka_unit_test(test_starts_and_stops),
         cmocka_unit_test(test_none_on_a_busy_machine),
         cmocka_unit_test(test_not_wanted),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets that people already have: objects with __len__ and __getitem__, run in processes of their own.
 
-Each thread of the engine has a process that works for it alone: it asks for an item, waits without the interpreter's
-lock, and takes the arrays from memory that both see. A process that dies is replaced, and the item asked for again.
+As many threads of the engine read ahead as there are workers. Each has a process that works for it alone: it asks for an item,
+waits without the interpreter's lock, and takes the arrays from memory that both see. A process that dies is replaced, and the
+item asked for again. Items that are batches are too large to be kept ahead: there the engine's own threads ask, and it has as many.
 """
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ class PythonSource(Pool):
         self.max_bytes = max(self.max_bytes, self.ragged[name] * item_bytes(dtype) * math.prod(entry))
         return name, dtype, (-1, *entry), True
 
-    def open(self) -> tuple[int, list[tuple[Any, ...]], int, int, Any]:
+    def open(self) -> tuple[int, list[tuple[Any, ...]], int, int, Any, int]:
         """What a pipeline takes as its source."""
         self.check_owner()
         if self.n == 0:
@@ -104,7 +105,7 @@ class PythonSource(Pool):
                 self.restart()
         kind = type(self.dataset)
         identity = zlib.crc32(f"{kind.__module__}.{kind.__qualname__}:{self.n}".encode())
-        return self.n, self.fields, self.max_bytes, identity, Reader(self).read
+        return self.n, self.fields, self.max_bytes, identity, Reader(self).read, 0 if self.batches else self.workers
 
     def layout(self) -> Any:
         return self.found_layout
@@ -117,6 +118,7 @@ class Reader:
     def __init__(self, source: PythonSource) -> None:
         self.source = source
         self.mine: dict[int, Process] = {}  # thread -> its process
+        self.free = threading.BoundedSemaphore(source.workers)  # threads that make samples ask too, where none has read ahead
 
     def _reclaim(self) -> None:
         """Processes of threads that have ended: those that open a pipeline are others than those that run it."""
@@ -134,7 +136,9 @@ class Reader:
             process = self.mine.get(thread) or self.source.take()
             self.mine[thread] = process
             try:
-                return process, self.source.check(process.ask(request, self.source.is_closed))
+                with self.free:
+                    answer = process.ask(request, self.source.is_closed)
+                return process, self.source.check(answer)
             except EOFError:
                 code = process.process.wait()
                 del self.mine[thread]
@@ -201,5 +205,5 @@ def from_python(dataset: Any, workers: int | str = "auto", items: str | None = N
         raise ValueError("from_python(): ragged is a dict of names and the most entries that a sample has, such as "
                          f"{{'boxes': 100}}, for items that are samples; not {ragged!r}")
     source = PythonSource(dataset, workers, items == "batch", number, ragged)
-    return Dataset(("source",), Origin(source=source.open, items_are_batches=source.batches, threads=workers,
-                                       layout=source.layout))
+    return Dataset(("source",), Origin(source=source.open, items_are_batches=source.batches, layout=source.layout,
+                                       threads=workers if source.batches else 0))
