@@ -54,11 +54,11 @@ static void test_reserved_of_specs(void **state) {
 
     leat_field field = {.name = "x", .dtype = LEAT_DTYPE_I32, .ndim = 0};
     leat_source_callbacks source = {.n = 4, .n_fields = 1, .field = &field, .read_at = read_nothing};
-    source.reserved[7] = 1;
+    source.reserved[6] = 1;
     spec = leat_spec_new(NULL);
     leat_spec_source(spec, &source);
     REFUSES(leat_source_callbacks, spec_fails(spec, &err));
-    source.reserved[7] = 0;
+    source.reserved[6] = 0;
     field.reserved[0] = 1;
     spec = leat_spec_new(NULL);
     leat_spec_source(spec, &source);
