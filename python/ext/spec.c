@@ -38,7 +38,10 @@ int take_exception(Pipeline *self, leat_error *err) {
     return code;
 }
 
-/* What source gave for one field: (address, bytes, shape). The memory is its own, until the next call on this thread. */
+enum { LONG_COPY = 32768 }; /* bytes from which other threads of Python go on meanwhile */
+
+/* What source gave for one field: (address, bytes, shape). It is copied if there is room: then its memory can be used for others
+ * when the item is gone. Where there is none, the memory stays until the next call on this thread. */
 static int take_value(PyObject *given, leat_value_out *out) {
     unsigned long long address;
     Py_ssize_t bytes;
@@ -46,6 +49,12 @@ static int take_value(PyObject *given, leat_value_out *out) {
     if (!PyArg_ParseTuple(given, "KnO!", &address, &bytes, &PyTuple_Type, &shape)) return -1;
     out->data = (const void *)(uintptr_t)address;
     out->bytes = (size_t)bytes;
+    if (out->room && out->bytes <= out->room_bytes) {
+        PyThreadState *others = out->bytes >= LONG_COPY ? PyEval_SaveThread() : NULL;
+        memcpy(out->room, out->data, out->bytes);
+        if (others) PyEval_RestoreThread(others);
+        out->data = NULL;
+    }
     const Py_ssize_t n = PyTuple_Size(shape);
     for (Py_ssize_t i = 0; i < n && i < LEAT_NDIM_MAX; i++)
         out->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));

@@ -9,6 +9,7 @@ from pathlib import Path
 import leat
 import numpy
 import pytest
+from children import children
 
 
 class Squares:
@@ -61,19 +62,6 @@ class Meeting:
         return numpy.full((4, 4, 3), i, "uint8"), i
 
 
-def children() -> list[int]:
-    """Processes of this one that still run."""
-    found = []
-    for task in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (task / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(words[1]) == os.getpid() and words[0] != "Z":
-            found.append(int(task.name))
-    return found
-
-
 @pytest.mark.parametrize("workers", [1, 9])
 def test_as_many_requests_at_once_as_workers(tmp_path, workers):
     for name in ("now", "seen"):
@@ -100,7 +88,7 @@ def test_samples():
         assert sorted(seen) == [i * i for i in range(40)]
         epochs.append(seen)
     assert epochs[0] != epochs[1]
-    assert len(children()) <= len(before) + 3
+    assert 1 <= len(children() - before) <= 2
     again = leat.from_python(Squares(), workers=1).shuffle(seed=1).random_flip_left_right().batch(8)
     assert sum((labels.tolist() for _, labels in again), []) == epochs[0]  # whatever the number of workers
     again.restore(ds.state(0, 3))
@@ -109,9 +97,9 @@ def test_samples():
     assert [part.shape for part in ds.element_spec] == [(8, 8, 6, 3), (8,)]
     del ds, again
     deadline = time.monotonic() + 10
-    while len(children()) > len(before) and time.monotonic() < deadline:
+    while children() - before and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert children() == before  # nothing is left behind
+    assert not children() - before  # nothing is left behind
 
 
 def test_slow_items_start_no_more_processes():
@@ -124,8 +112,8 @@ def test_slow_items_start_no_more_processes():
     most = 0
     ds = leat.from_python(Slow(80), workers=2).filter(lambda sample: int(sample["label"]) % 2 == 0).batch(8)
     for _ in ds:
-        most = max(most, len(children()) - len(before))
-    assert most <= 3  # one for each worker, and one that looked at the first item
+        most = max(most, len(children() - before))
+    assert 1 <= most <= 2  # also while threads that make samples ask for what nobody has read ahead
 
 
 def test_batches():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets that people already have: objects with __len__ and __getitem__, run in processes of their own.
 
-As many threads of the engine read ahead as there are workers. Each has a process that works for it alone: it asks for an item,
-waits without the interpreter's lock, and takes the arrays from memory that both see. A process that dies is replaced, and the
-item asked for again. Items that are batches are too large to be kept ahead: there the engine's own threads ask, and it has as many.
+As many threads of the engine read ahead as there are workers, each of which is a process: the thread asks for an item, waits
+without the interpreter's lock, and takes the arrays from memory that both see. A process that dies is replaced, and the item
+asked for again. Items that are batches are too large to be kept ahead: there the engine's own threads ask, and it has as many.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PythonSource(Pool):
     def _look(self) -> None:
         """What items look like, from the first, the middle and the last; axes that differ are -1."""
         reader = Reader(self)
-        looked = [reader.ask(("look", i))[1] for i in sorted({0, self.n // 2, self.n - 1})]
+        looked = [reader.look(i) for i in sorted({0, self.n // 2, self.n - 1})]
         self.found_layout = looked[0][1]
         for name in self.ragged:  # what is empty does not tell its type
             types = [dtype for _, _, parts in looked for part, dtype, shape in parts if part == name and 0 not in shape]
@@ -111,45 +111,91 @@ class PythonSource(Pool):
         return self.found_layout
 
 
-class Reader:
-    """Items for one pipeline. Each of its threads has a process of its own, whose memory stays as it is until the
-    thread asks again. The processes are given back when the pipeline is gone."""
+class Item(list[tuple[int, int, tuple[int, ...]]]):
+    """Where the arrays of an item lie: in the memory of a process, which works for others when the item is gone."""
 
-    def __init__(self, source: PythonSource) -> None:
-        self.source = source
-        self.mine: dict[int, Process] = {}  # thread -> its process
-        self.free = threading.BoundedSemaphore(source.workers)  # threads that make samples ask too, where none has read ahead
+    has_turn = False
 
-    def _reclaim(self) -> None:
-        """Processes of threads that have ended: those that open a pipeline are others than those that run it."""
-        for thread in list(self.mine):
-            if not os.path.exists(f"/proc/self/task/{thread}"):
-                process = self.mine.pop(thread, None)
-                if process is not None:
-                    self.source.give(process)
+    def __init__(self, source: PythonSource, turns: threading.Semaphore) -> None:
+        super().__init__()
+        self.source, self.turns = source, turns
+        self.process: Process | None = None
+        self.has_turn = turns.acquire()
 
-    def ask(self, request: tuple[str, int]) -> tuple[Process, tuple[Any, ...]]:
-        thread, code = threading.get_native_id(), 0
+    def __enter__(self) -> Item:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None:  # the exception may be kept, and frames with this item by it
+            self.end()
+
+    def ask(self, request: tuple[str, int]) -> tuple[Any, ...]:
+        code = 0
         for _ in range(TRIES):
-            if thread not in self.mine:
-                self._reclaim()
-            process = self.mine.get(thread) or self.source.take()
-            self.mine[thread] = process
+            self.process = self.source.take()
             try:
-                with self.free:
-                    answer = process.ask(request, self.source.is_closed)
-                return process, self.source.check(answer)
+                answer = self.process.ask(request, self.source.is_closed)
             except EOFError:
-                code = process.process.wait()
-                del self.mine[thread]
-                self.source.drop(process)
+                code = self.process.process.wait()
+                self.source.drop(self.process)
+                self.process = None
+                continue
+            return self.source.check(answer)
         raise ReadError(f"item {request[1]} has ended its worker process {TRIES} times, the last time with exit code "
                         f"{code}; try dataset[{request[1]}] in a process of your own")
 
-    def read(self, i: int) -> list[tuple[int, int, tuple[int, ...]]]:
+    def end_turn(self) -> None:
+        if self.has_turn:
+            self.has_turn = False
+            self.turns.release()
+
+    def end(self) -> None:
+        if self.has_turn or self.process is not None:
+            process, self.process = self.process, None
+            if process is not None:
+                self.source.give(process)
+            self.end_turn()
+
+    __del__ = end
+
+
+class Reader:
+    """Items for one pipeline, from as many processes as there are workers. The engine copies an item whose size is known and
+    drops it. One whose size is not known stays until its thread asks again, and its process with it."""
+
+    def __init__(self, source: PythonSource) -> None:
+        self.source = source
+        self.turns = threading.Semaphore(source.workers)
+        self.kept: dict[int, Item] = {}  # thread -> what it was given last
+        self.copied = all(name in source.ragged or min(shape, default=0) >= 0 for name, _, shape, *_ in source.fields)
+
+    def _drop_last(self, thread: int) -> None:
+        """Also what threads were given that have ended: those that open a pipeline are others than those that run it."""
+        if self.kept.pop(thread, None) is None:
+            for other in list(self.kept):
+                if not os.path.exists(f"/proc/self/task/{other}"):
+                    self.kept.pop(other, None)
+
+    def look(self, i: int) -> tuple[Any, ...]:
+        with Item(self.source, self.turns) as item:
+            return item.ask(("look", i))
+
+    def read(self, i: int) -> Item:
         """Item i, for the engine: where its arrays lie."""
-        process, answer = self.ask(("item", i))
-        places = answer[1]
+        thread = threading.get_native_id()
+        self._drop_last(thread)
+        with Item(self.source, self.turns) as item:
+            places = item.ask(("item", i))[1]
+            self._check_ragged(i, places)
+            assert item.process is not None
+            base = item.process.base(max(offset + size for offset, size, _ in places))
+            item.extend((base + offset, size, shape) for offset, size, shape in places)
+        if not self.copied:
+            self.kept[thread] = item
+            item.end_turn()
+        return item
+
+    def _check_ragged(self, i: int, places: list[tuple[int, int, tuple[int, ...]]]) -> None:
         for (_, size, shape), (name, dtype, declared, *_) in zip(places, self.source.fields if self.source.ragged else ()):
             if name not in self.source.ragged or size == 0:
                 continue
@@ -158,12 +204,6 @@ class Reader:
                                 f"with entries of the shape {declared[1:]}")
             if shape[0] > self.source.ragged[name]:
                 raise ReadError(f"item {i}: {name} has {shape[0]} entries; ragged says at most {self.source.ragged[name]}")
-        base = process.base(max(offset + size for offset, size, _ in places))
-        return [(base + offset, size, shape) for offset, size, shape in places]
-
-    def __del__(self) -> None:
-        for process in self.mine.values():
-            self.source.give(process)
 
 
 def _is_keras(dataset: Any) -> bool:
