@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """leat.keras.Doctor on every backend: training gives the same numbers with it, and injected causes are named."""
 import re
+import sys
 import time
+from pathlib import Path
 
 import keras
 import leat
 import leat.keras
 import numpy
 import pytest
+from leat._doctor import clocks, keras_doctor, keras_steps
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+from clock import Clock  # noqa: E402
 
 BACKEND = keras.backend.backend()
 if BACKEND == "torch":
@@ -30,21 +36,33 @@ def small(*front, metrics=(), **compile_with) -> keras.Model:
 class Slow(keras.utils.PyDataset):
     """Batches that take a time."""
 
-    def __init__(self, seconds: float, n: int = 10**6) -> None:
+    def __init__(self, seconds: float, n: int = 10**6, sleep=time.sleep) -> None:
         super().__init__()
-        self.seconds, self.n = seconds, n
+        self.seconds, self.n, self.sleep = seconds, n, sleep
 
     def __len__(self) -> int:
         return self.n
 
     def __getitem__(self, i: int):
-        time.sleep(self.seconds)
+        self.sleep(self.seconds)
         return PICTURES[:8], LABELS[:8]
 
 
 class Sleepy(keras.callbacks.Callback):
+    def __init__(self, sleep) -> None:
+        super().__init__()
+        self.sleep = sleep
+
     def on_train_batch_end(self, batch, logs=None):
-        time.sleep(0.08)
+        self.sleep(0.08)
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    made = Clock()
+    for module in (clocks, keras_doctor, keras_steps):
+        monkeypatch.setattr(module, "now", made)
+    return made
 
 
 def fit(model, x, doctor=None, **options):
@@ -127,26 +145,26 @@ def test_later_epochs_that_are_slower():
     assert found.find("later epochs").share > 0.2, str(found)
 
 
-def test_the_time_of_the_doctor_is_not_the_epoch_s(monkeypatch):
+def test_the_time_of_the_doctor_is_not_the_epoch_s(monkeypatch, clock):
     def slow_answer(doctor, *told):
-        time.sleep(1.5)
+        clock.sleep(1.5)
         answer(doctor, *told)
 
     answer = leat.keras.Doctor._answer
     monkeypatch.setattr(leat.keras.Doctor, "_answer", slow_answer)
     # The answer comes in the second epoch, the one that counts.
     found = fit(small(), PICTURES, leat.keras.Doctor(steps=8, ablation=False, show=False), y=LABELS, batch_size=8, epochs=2,
-                validation_data=Slow(0.2, 4), callbacks=[Sleepy()])
-    assert 0.35 < found.find("validation").share < 0.8, str(found)
+                validation_data=Slow(0.2, 4, clock.sleep), callbacks=[Sleepy(clock.sleep)])
+    assert found.find("validation").share == pytest.approx(0.8 / (0.8 + 8 * 0.08)), str(found)
 
 
-def test_callbacks_validation_and_short_batches():
+def test_callbacks_validation_and_short_batches(clock):
     found = fit(small(), PICTURES, leat.keras.Doctor(steps=4, ablation=False, show=False), y=LABELS, batch_size=8, epochs=2,
-                validation_data=Slow(0.2, 4), callbacks=[Sleepy()])
+                validation_data=Slow(0.2, 4, clock.sleep), callbacks=[Sleepy(clock.sleep)])
     callback, validation = found.find("callback"), found.find("validation")
-    assert "Sleepy takes" in callback.sentence and callback.share > 0.4, str(found)
-    assert found.parts["callbacks"] >= 0.08
-    assert 0.3 < validation.share < 0.8 and "in every epoch" in validation.sentence, str(found)
+    assert "Sleepy takes" in callback.sentence and callback.share == pytest.approx(1), str(found)
+    assert found.parts["callbacks"] == pytest.approx(0.08)
+    assert validation.share == pytest.approx(0.8 / (0.8 + 8 * 0.08)) and "in every epoch" in validation.sentence, str(found)
     assert any("validation_freq=5" in remedy.change and remedy.gain > 1.2 for remedy in found.remedies)
     if BACKEND == "jax":
         assert "4 in place of 8" in found.find("last batch").sentence

@@ -12,6 +12,7 @@ from typing import Any
 now = time.perf_counter
 SLOWER = 1.3  # an epoch that takes so many times as long as the first is a cause
 MANY = 100_000  # steps that are kept
+FEW = 5  # of fewer steps, each may be usual
 
 
 def cores() -> int:
@@ -132,6 +133,19 @@ class Step:
         return self.wait + self.work + self.between
 
 
+def stalled(steps: list[Step]) -> Step | None:
+    """The one step that took longer than all others together. The machine or the program stood still in it, and what that step
+    says would hide what the others say. Waits that come again and again, as those for a worker that is late, are not alone."""
+    longest = max(steps, key=lambda step: step.all, default=None)
+    alone = longest is not None and len(steps) >= FEW and 2 * longest.all > sum(step.all for step in steps)
+    return longest if alone else None
+
+
+def usual(steps: list[Step]) -> list[Step]:
+    stall = stalled(steps)
+    return [step for step in steps if step is not stall]
+
+
 @dataclass
 class Record:
     """The steps of a run. The first ones of the run do not count, nor does the first of a later epoch: there programs
@@ -161,6 +175,14 @@ class Record:
                 if i >= skip and not step.compiled and (i == 0 or self.steps[i - 1].epoch == step.epoch)]
 
     def counted(self) -> list[Step]:
+        """Those that tell how steps are: without a stall."""
+        return usual(self._later())
+
+    def stall(self) -> Step | None:
+        """The step that would count and was a stall."""
+        return stalled(self._later())
+
+    def _later(self) -> list[Step]:
         """Those that are split, without their first half: at first, buffers give what they got while programs were
         compiled."""
         n = sum(step.split for step in self.steps)
@@ -177,10 +199,10 @@ class Record:
 
     def epochs(self) -> dict[int, float]:
         """The time of a step in each epoch of which at least three steps count."""
-        found: dict[int, list[float]] = {}
+        found: dict[int, list[Step]] = {}
         for step in self._inside(self.warmup):
-            found.setdefault(step.epoch, []).append(step.all)
-        return {epoch: mean(times) for epoch, times in found.items() if len(times) >= 3}
+            found.setdefault(step.epoch, []).append(step)
+        return {epoch: mean([step.all for step in usual(steps)]) for epoch, steps in found.items() if len(steps) >= 3}
 
 
 # ------------------------------------------------------------------------------------------------ batches

@@ -52,8 +52,19 @@ def serial(source: Any, kind: str) -> bool:
 def tell_waiting(found: Diagnosis, record: Record, source: Any, shape: Shape) -> None:
     """Findings about the wait for data, and what helps; and mistakes of a pipeline of tf.data, also where they cost no time yet."""
     _tell_wait(found, record, source, shape)
+    tell_stall(found, record)
     if record.pipeline is not None:
         tell_pipeline(found, record.pipeline.seen())
+
+
+def tell_stall(found: Diagnosis, record: Record) -> None:
+    stall = record.stall()
+    if stall is None:
+        return
+    what, seconds = max(("waiting for data", stall.wait), ("the work on the batch", stall.work), ("callbacks", stall.between),
+                        key=lambda part: part[1])
+    found.notes.append(f"One step took {duration(stall.all)}, longer than the other {found.steps} together, and does not count: "
+                       f"{what}, {duration(seconds)}.")
 
 
 def _tell_wait(found: Diagnosis, record: Record, source: Any, shape: Shape) -> None:

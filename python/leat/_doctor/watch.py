@@ -9,7 +9,7 @@ from .._base.errors import ArgumentError
 from .clocks import Record, Shape, Step, mean, now, settle, shape_of
 from .engine import ask, examine_dataset, is_dataset, tell_remedies
 from .findings import Diagnosis, Finding, duration, percent
-from .remedies import MUCH, kind_of, tell_epochs, tell_waiting
+from .remedies import MUCH, kind_of, tell_epochs, tell_stall, tell_waiting
 from .tfdata import Watch as Pipeline
 from .tfdata import tell_pipeline
 
@@ -94,6 +94,7 @@ def judge(record: Record, source: Any, shape: Shape, alone: bool = False) -> Dia
                           "nothing was done with the batches; give step= to measure with the model"))
         if record.pipeline is not None:
             tell_pipeline(found, record.pipeline.seen())
+        tell_stall(found, record)
         tell_epochs(found, record, source)
         return found
     tell_waiting(found, record, source, shape)
