@@ -18,7 +18,8 @@ SMALL = {"include_dashboard": False, "object_store_memory": 100 << 20}
 
 
 def begin(cpus: int = 16) -> None:
-    ray.init(num_cpus=cpus, logging_level="warning", **SMALL)  # cores that are counted, not used
+    """A cluster of its own: others may run beside it. Its cores are counted, not used."""
+    ray.init("local", num_cpus=cpus, logging_level="warning", log_to_driver=False, **SMALL)
 
 
 def facts(batch: leat.Batch) -> tuple:

@@ -9,16 +9,16 @@ from pathlib import Path
 import leat
 import numpy
 import pytest
-import ray
 from leat._base.notices import forget
 from PIL import Image
+from ray_cluster import begin, ray
 
 OPTIONS = {"size": 48, "shards": 9, "shuffle": True, "split": (0.7, 0.3), "features": "tfds", "on_error": "skip"}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)
+    begin(4)
     yield
     ray.shutdown()
 

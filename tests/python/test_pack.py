@@ -81,7 +81,7 @@ def test_errors(photos, tmp_path):
 def test_ray(photos, tmp_path, monkeypatch):
     """What leat.ray.pack refuses before it asks for Ray, and what it says where there is none."""
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ImportError, match="leat.ray.pack.. needs Ray: pip install ray"):
+    with pytest.raises(ImportError, match="leat.ray.pack.. needs Ray: pip install 'ray"):
         leat.ray.pack(photos, tmp_path / "out")
     for wrong in ({"part": "0/2"}, {"force": True}, {"threads": 3}, {"tasks": 0}, {"cpus": 0}):
         with pytest.raises(leat.ArgumentError, match="leat.ray.pack"):

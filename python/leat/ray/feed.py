@@ -2,7 +2,6 @@
 """leat.ray.feed(): a dataset whose batches are made in actors of a Ray cluster."""
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -11,19 +10,12 @@ from .._base.errors import ArgumentError
 from .._data.bind import split_words
 from .._data.dataset import Dataset
 from .._data.run import Delivery, Feed
+from .find import find_ray
 from .merge import Feeding, Merged
 
 if TYPE_CHECKING:
     from .._calls.batch_map import After
     from .._leat import Pipeline
-
-
-def find_ray(what: str) -> Any:
-    """The module `ray`."""
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise ImportError(f"leat.ray.{what}() needs Ray: pip install 'ray>=2.9' ({error})") from error
 
 
 class Fed(Dataset[Any]):

@@ -11,7 +11,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import chdir
-from importlib import import_module
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from .._base.notices import LeatWarning, tell
 from .._base.progress import Progress
 from .._data.packing import Packed, Path, pack_join, plain_source
 from .._data.packing import pack as pack_here
+from .find import find_ray
 
 TOLD = 10  # rejects, and as many as one process tells
 EXTREMES = 5
@@ -44,13 +44,6 @@ def _make_part(folder: str, source: Path, out: Path, part: tuple[int, int], opti
         except Error as failed:
             error = failed
     return _Made(packed, [str(one.message) for one in caught if issubclass(one.category, LeatWarning)], error)
-
-
-def _import_ray() -> Any:
-    try:
-        return import_module("ray")
-    except ImportError:
-        raise ImportError("leat.ray.pack() needs Ray: pip install ray") from None
 
 
 def _check(tasks: int, cpus: float, options: dict[str, Any]) -> None:
@@ -129,7 +122,7 @@ def pack(source: Any, out: Path, *, tasks: int = 64, cpus: float = 1, retries: i
     The first task that fails ends the call, with the error that leat.pack raises. Whatever ended it, the same call goes on.
     """
     _check(tasks, cpus, options)
-    ray = _import_ray()
+    ray = find_ray("pack")
     text, own_seed = plain_source(source)
     options = {"seed": own_seed, **options, "threads": max(1, int(cpus))}
     task = ray.remote(num_cpus=cpus, max_retries=retries)(_make_part)
