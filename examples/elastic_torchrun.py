@@ -58,7 +58,7 @@ def main(path: str) -> None:
                 os._exit(1)
     if rank == 0:
         save(path, model, optimizer, data.state_dict())
-        print(f"{dist.get_world_size()} ranks, {steps} steps, weights {sum(p.double().sum() for p in model.parameters()):.6f}")
+        print(f"{dist.get_world_size()} ranks, {steps} steps, weights {sum((p.double() ** 2).sum() for p in model.parameters()):.6f}")
     dist.destroy_process_group()
 
 
