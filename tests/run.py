@@ -69,7 +69,8 @@ EMULATOR = {"arm": [tool("qemu-aarch64"), "-L", str(SYSROOT)]}
 # Of tests/cli/test_digests.py: with vector kernels and with plain C. The rest is about x86.
 ARM_DIGESTS = "list_is_complete or practice or as_it_is or leat_0"
 SLOWER = {"release": 1, "asan": 4, "tsan": 10, "arm": 10}  # how much longer a program may take
-FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 50_000  # inputs for each fuzz target
+FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 20_000  # inputs for each fuzz target
+LONG_SHARES = ("ray", "tutorials", "launchers", "keras", "doctor")  # of the tests with frameworks
 PYTEST_SECONDS = BUILD_SECONDS = 1800
 
 
@@ -322,14 +323,15 @@ def fuzz_programs(runs: int, seed: int, pattern: str) -> list[Program]:
     return programs
 
 
-def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: str = PYTHON, name: str = "",
+def run_pytest(path: Path | list[Path], flavour: str, options: argparse.Namespace, python: str = PYTHON, name: str = "",
                env: dict[str, str] | None = None, processes: int = 1) -> Tally:
-    """A folder or a file of tests, in one process or in several."""
+    """A folder or files of tests, in one process or in several."""
     tally = Tally()
-    name = name or path.name
+    paths = path if isinstance(path, list) else [path]
+    name = name or paths[0].name
     report = BUILD / flavour / f"pytest-{name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
-    command = [python, "-m", "pytest", str(path), "-v" if progress.shown else "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
+    command = [python, "-m", "pytest", *map(str, paths), "-v" if progress.shown else "-q", "--tb=long", "-p", "no:cacheprovider", "-o",
                "junit_family=xunit1", f"--junitxml={report}"]
     if processes > 1:
         command += ["-n", str(processes)]
@@ -350,7 +352,7 @@ def run_pytest(path: Path, flavour: str, options: argparse.Namespace, python: st
                               for case in suite.iter("testcase") for reason in case.iter("skipped")]
     if code != 0:
         tally.failed = max(tally.failed, 1)
-        tally.reports.append(f"--- {flavour} {path.relative_to(ROOT)} {name}: pytest {ending(code, PYTEST_SECONDS)}\n"
+        tally.reports.append(f"--- {flavour} {paths[0].relative_to(ROOT)} {name}: pytest {ending(code, PYTEST_SECONDS)}\n"
                              f"{output}")
     if options.v:
         progress.say(f"    {flavour} {name}: {tally}, {time.monotonic() - begin:.1f} s")
@@ -414,10 +416,10 @@ def python_sanitized(options: argparse.Namespace) -> Tally:
 
 
 def group_frameworks(options: argparse.Namespace) -> Tally:
-    """A process for each file, since frameworks do not share one well; Keras once for each of its backends."""
+    """Processes that share what they import; Keras once for each of its backends."""
     tally = Tally()
-    files = framework_files()
-    if not files:
+    shares = framework_shares()
+    if not shares:
         return tally
     package, trouble = build_package(options)
     if trouble:
@@ -426,7 +428,7 @@ def group_frameworks(options: argparse.Namespace) -> Tally:
     found = subprocess.run([str(ROOT / "scripts/frameworks")], cwd=ROOT, env=ENV, stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, text=True)
     if found.returncode == 3:
-        tally.skipped = len(files)
+        tally.skipped = len(shares)
         tally.reasons.append("frameworks: no package index can be reached")
         return tally
     if found.returncode != 0:
@@ -435,22 +437,27 @@ def group_frameworks(options: argparse.Namespace) -> Tally:
     python = found.stdout.strip()
     base = {"PYTHONPATH": package, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "2", "JAX_PLATFORMS": "cpu"}
 
-    def one(case: tuple[Path, str]) -> Tally:
-        path, backend = case
+    def one(share: tuple[str, str, list[Path]]) -> Tally:
+        word, backend, paths = share
         env = {**base, "KERAS_BACKEND": backend} if backend else base
-        return run_pytest(path, "release", options, python, f"{path.stem} {backend}".rstrip(), env)
+        return run_pytest(paths, "release", options, python, f"{word} {backend}".rstrip(), env)
 
     with ThreadPoolExecutor(max(1, min(options.j, 2))) as pool:
-        for part in pool.map(one, files):
+        for part in pool.map(one, shares):
             tally.add(part)
     return tally
 
 
-def framework_files() -> list[tuple[Path, str]]:
-    """Test files, and for those about Keras the backend."""
-    return [(path, backend) for folder in ("tests/frameworks", "tests/tutorials")
-            for path in sorted((ROOT / folder).glob("test_*.py"))
-            for backend in (("tensorflow", "jax", "torch") if path.stem.startswith("test_keras") else ("",))]
+def framework_shares() -> list[tuple[str, str, list[Path]]]:
+    """What runs in one process: the first word of the files' names, for Keras the backend, and the files. To import a framework
+    takes five seconds, so all files with one first word share it. Long ones come first, so that none runs alone at the end."""
+    words: dict[str, list[Path]] = {}
+    for folder in ("tests/frameworks", "tests/tutorials"):
+        for path in sorted((ROOT / folder).glob("test_*.py")):
+            words.setdefault(path.stem.split("_")[1], []).append(path)
+    first = [word for word in LONG_SHARES if word in words]
+    return [(word, backend, words[word]) for word in first + [word for word in words if word not in first]
+            for backend in (("tensorflow", "jax", "torch") if word == "keras" else ("",))]
 
 
 def has_pytests(folder: Path) -> bool:
@@ -511,7 +518,10 @@ def group_cli(options: argparse.Namespace, flavour: str = "release") -> Tally:
     if trouble := build(flavour, options.j, ("all",)):
         tally.fail(trouble)
         return tally
-    return run_pytest(folder, flavour, options, processes=options.j + 1)  # some wait for a server
+    # Of the sanitized command, what pages say and what make demo builds would tell nothing new.
+    files = sorted(path for path in folder.glob("test_*.py")
+                   if flavour == "release" or path.stem not in ("test_demo", "test_docs"))
+    return run_pytest(files, flavour, options, name="cli", processes=options.j + 1)  # some wait for a server
 
 
 def group_arm(options: argparse.Namespace) -> Tally:
@@ -546,7 +556,8 @@ def group_long(options: argparse.Namespace) -> Tally:
         programs = programs_of(flavour, suites, options.k)
         tally.add(run_programs([program for program in programs if "long" in program.marks], options.j, options.v))
         if flavour == "release":
-            plain = [program for program in programs if program.name.startswith(("unit/", "kernel/"))]
+            plain = [program for program in programs
+                     if program.name.startswith(("unit/", "kernel/")) and "no-plain" not in program.marks]
             for program in plain:
                 program.env = {**program.env, "LEAT_CPU_MASK": "0"}
                 program.name += " LEAT_CPU_MASK=0"
@@ -584,7 +595,7 @@ def listing(groups: list[str], pattern: str) -> list[str]:
         if group == "arm":
             lines.append("arm tests/cli/test_digests.py")
         if group == "frameworks":
-            lines += [f"{group} {path.stem} {backend}".rstrip() for path, backend in framework_files()]
+            lines += [f"{group} {path.stem} {backend}".rstrip() for _, backend, paths in framework_shares() for path in paths]
         if group == "long" and has_pytests(ROOT / "tests/long"):
             lines.append(f"{group} tests/long")
     return [line for line in lines if re.search(pattern, line)]

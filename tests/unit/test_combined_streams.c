@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=240 */
+/* leat-test: no-plain timeout=240 */
 /* Combined streams give the samples that the same files give when they are not compressed, where everything is calculated
  * from lengths: in the same order, whoever reads faster, and wherever a run is taken up again. */
 #include "unit/testing_labels.h"

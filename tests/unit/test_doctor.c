@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=120 */
+/* leat-test: no-plain timeout=120 */
 /* What the doctor says of pipelines whose source sleeps: its cost is fixed, whatever else the machine does. */
 #include "unit/testing.h"
 

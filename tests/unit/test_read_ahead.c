@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=120 */
+/* leat-test: no-plain timeout=120 */
 /* Read-ahead: whatever the threads that read do, a pipeline hands over what it hands over without them; they run when
  * storage is slow, and do not when it is not. Storage is slow here because a program's own source sleeps. */
 #include "unit/testing.h"

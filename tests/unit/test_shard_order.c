@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=120 */
+/* leat-test: no-plain timeout=120 */
 /* Compressed shards that take turns come in the order in which the same shards come when they are not compressed, where
  * it is calculated from their lengths; whoever reads faster, and wherever a run is taken up again. */
 #include "unit/testing_labels.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: no-tsan timeout=180 */
+/* leat-test: no-plain no-tsan timeout=180 */
 /* State: saved at every step of a run, restored into the same and into another pipeline, and everything
  * after it comes out byte for byte; and the state of something else is refused with the difference. */
 #include "unit/testing.h"

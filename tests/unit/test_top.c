@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leat-test: timeout=60 no-arm (the emulator tells another start of the process than the kernel) */
+/* leat-test: no-plain timeout=60 no-arm (the emulator tells another start of the process than the kernel) */
 /* What running pipelines publish for `leat top`: the record, the folder, the thread that writes, and what is swept. */
 #include "unit/testing.h"
 
