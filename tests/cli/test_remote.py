@@ -184,7 +184,7 @@ def test_a_fault_that_stays_is_the_machines(served, leat, fault, words, policy):
     """on_error does not apply: what a run trains on must not depend on a network."""
     served.fail(Fault(fault.kind, fault.value, 10**9, fault.after, ".tfrecord" if fault.kind != "page" else ""))
     done = leat("run", f"tfrecord {shards(served)} {PARSE}", "--sink", "null", "--on-error", policy, code=None,
-                env={"LEAT_REMOTE_TIMEOUT": "3"})
+                env={"LEAT_REMOTE_TIMEOUT": "1" if fault.kind == "hang" else "3"})
     assert done.returncode not in (0, -6, -11)
     said = complaint(done)
     assert re.search(words, said) and served.url in said, said
