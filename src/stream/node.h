@@ -54,6 +54,7 @@ typedef struct leat__stream_block {
     uint64_t begin, end; /* records of the shard that it covers; a filter may have taken some out */
     size_t refs;         /* records in a window, or kept by a batch                               */
     size_t held;         /* bytes of memory                                                       */
+    size_t payload;      /* bytes of its records, without those that a filter has taken out       */
     bool open;           /* more records of it may go into the window                             */
     bool used;           /* counted in node->used                                                 */
     struct leat__stream_block *next; /* of its shard, or among those that are free */
@@ -174,6 +175,7 @@ struct leat__stream {
     int n_begun; /* readers so far: the number of the next one */
     bool stop;
     bool waiting;                 /* a batch waits for the readers      */
+    bool pressed;                 /* ... and is the only one: windows have the memory for reading ahead too */
     uint64_t n_taken;             /* samples that batches keep          */
     uint64_t read_ns, blocked_ns; /* of the threads: at work, and blocked meanwhile */
 };

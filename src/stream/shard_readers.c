@@ -101,6 +101,8 @@ static int read_block(leat__node *node, leat__open_shard *s, block *b, const ord
     b->end = b->begin + content->n;
     skip_emitted(content, o->skip);
     if (s->tools) LEAT_TRY(filter(s, content, o->base, err));
+    b->payload = 0;
+    for (size_t i = 0; i < content->n; i++) b->payload += leat__block_at(content, i)->size;
     return rc;
 }
 

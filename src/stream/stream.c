@@ -127,7 +127,7 @@ void leat__stream_close(leat__stream **handle) {
 void leat__stream_reset(leat__stream *stream, uint64_t epoch, uint64_t position, const leat__mark *mark) {
     const leat__mark beginning = {0};
     leat__lock(&stream->mutex);
-    stream->waiting = false;
+    stream->waiting = stream->pressed = false;
     leat__node_reset(stream->root, epoch, position, mark ? mark : &beginning);
     leat__unlock(&stream->mutex);
 }
@@ -138,15 +138,22 @@ void leat__stream_reset(leat__stream *stream, uint64_t epoch, uint64_t position,
 static int is_ready(leat__stream *stream, const leat__stream_batch *batch, uint64_t position,
                     leat_error *err) {
     leat__node *root = stream->root;
-    const int rc = leat__node_look(root, batch->epoch, position, err);
+    int rc = leat__node_look(root, batch->epoch, position, err);
+    const bool alone = stream->n_taken <= batch->taken;
+    /* How much memory a window keeps for few records depends on which blocks they lie in, and so a little on timing: the limit
+     * of the window alone must not end a run. */
+    if (rc == LEAT_NODE_FULL && alone && !stream->pressed) {
+        stream->pressed = true;
+        rc = leat__node_look(root, batch->epoch, position, err);
+    }
+    if (rc == 1) stream->pressed = false;
     if (stream->n_idle && leat__node_hungry(root)) leat__stream_wake_readers(stream);
     if (rc != LEAT_NODE_FULL) return rc;
-    /* Batches that are being worked on will give memory back. */
-    if (stream->n_taken > batch->taken) return 0;
+    if (!alone) return 0; /* batches that are being worked on will give memory back */
     return leat__fail(err, LEAT_ERR_MEMORY,
                       "the records of a batch and its shuffle window take more than %.0f MB, the budget for "
                       "them: use a smaller window or raise memory_max_bytes (--memory)",
-                      (double)(root->n_parts ? root->bytes_max : root->used_max) / 1e6);
+                      (double)root->bytes_max / 1e6);
 }
 
 static int take(leat__stream *stream, leat__stream_batch *batch, leat_error *err) {

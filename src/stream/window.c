@@ -114,7 +114,7 @@ static block *gather(leat__node *node, const block *from, size_t index) {
 }
 
 bool leat__block_is_small(const leat__node *node, const block *b) {
-    return b->content.bytes.size < node->block_bytes / SMALL_PART && b->content.errors.size == 0;
+    return b->payload < node->block_bytes / SMALL_PART && b->content.errors.size == 0;
 }
 
 void leat__window_add(leat__node *node, block *b, size_t index) {
@@ -156,5 +156,6 @@ void leat__window_free_tail(leat__node *node) {
 }
 
 bool leat__window_full(const leat__node *node) {
-    return node->head - node->tail >= node->window_max || node->used >= node->used_max;
+    const size_t most = node->stream->pressed ? node->bytes_max : node->used_max;
+    return node->head - node->tail >= node->window_max || node->used >= most;
 }

@@ -35,14 +35,14 @@ def test_a_folder(leat, pictures):
 
 
 def test_a_slow_consumer(leat):
-    report = examine(leat, "synth 50 8 8 | batch 4", "--step-ms", 20)
+    report = examine(leat, "synth 50 8 8 | batch 4", "--step-ms", 80)
     assert report["cause"] == "consumer" and not report["input_binds"] and report["binding"] == "consumer"
     assert names(report, "remedies") == ["lift"] and report["remedies"][0]["kind"] == "advice"
-    out = leat("doctor", "synth 50 8 8 | batch 4", "--step-ms", 20, *QUICK).stdout
+    out = leat("doctor", "synth 50 8 8 | batch 4", "--step-ms", 80, *QUICK).stdout
     assert "The input is not the problem" in out and "<- binds" in out
-    said = leat("doctor", "synth 50 8 8 | batch 4", "--step-ms", 20, *QUICK, "--apply", 1, code=1).stderr
+    said = leat("doctor", "synth 50 8 8 | batch 4", "--step-ms", 80, *QUICK, "--apply", 1, code=1).stderr
     assert "is advice: leat cannot carry it out" in said
-    assert "there is no remedy 7" in leat("doctor", "synth 50 8 8 | batch 4", "--step-ms", 20, *QUICK, "--apply", 7, code=1).stderr
+    assert "there is no remedy 7" in leat("doctor", "synth 50 8 8 | batch 4", "--step-ms", 80, *QUICK, "--apply", 7, code=1).stderr
 
 
 def test_no_consumer(leat):

@@ -311,6 +311,38 @@ static void test_fields(void **state) {
     assert_false(leat__question_counts(&plan, &(leat__question){.kind = LEAT_ASK_CHANCE}));
 }
 
+/* Of 32,000 records of 1 KB a filter keeps 128, about one of each block: what the window keeps of them is small. */
+static void test_rare_records(void **state) {
+    (void)state;
+    enum { RECORDS = 32000, EVERY = 250 };
+    leat__buf shard = {.kind = LEAT_MEM_TOOL};
+    static const char filling[1000];
+    const leat__span bytes = {(const uint8_t *)filling, sizeof filling};
+    for (int64_t id = 0; id < RECORDS; id++) {
+        const int64_t label = id % EVERY == 7;
+        const leat__feature_value values[] = {
+            {.key = "filling", .kind = LEAT_FEATURE_BYTES, .n = 1, .values = &bytes},
+            {.key = "id", .kind = LEAT_FEATURE_INT64, .n = 1, .values = &id},
+            {.key = "label", .kind = LEAT_FEATURE_INT64, .n = 1, .values = &label},
+        };
+        add_example(&shard, values, 3);
+    }
+    write_deflated(in_dir("rare"), &shard, GZIP_BITS);
+    tape want = {0};
+    for (int threads = 0; threads <= 3; threads++) {
+        const leat_config config = {
+            .n_threads = threads, .synchronous = !threads, .n_epochs = 2, .memory_max_bytes = 16 << 20};
+        tape got = record_spec(
+            spec_of("tfrecord %s | " PARSE " | filter label==1 | shuffle 60 | batch 10", in_dir("rare")),
+            &config);
+        if (got.rc != LEAT_END) fail_msg("%s", got.message);
+        assert_int_equal(got.n_batches, 2 * 13);
+        if (threads) same_tape(&want, &got, "rare records"), tape_free(&got);
+        else want = got;
+    }
+    tape_free(&want);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     static const struct {
@@ -351,7 +383,8 @@ int main(void) {
         cmocka_unit_test(test_proportions),  cmocka_unit_test(test_draws),
         cmocka_unit_test(test_independence), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_restores),     cmocka_unit_test(test_other_labels),
-        cmocka_unit_test(test_fields),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_fields),       cmocka_unit_test(test_rare_records),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("rejection", tests, begin, end_files);
 }
