@@ -80,7 +80,7 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     lines, _ = ratios.workloads(options, options.folder)
     cores, good = len(os.sched_getaffinity(0)), True
-    slow = Path(options.leat).parents[1] / "tests/test_read_ahead"
+    slow = ratios.test_program(Path(options.leat).parents[1], "test_read_ahead")
 
     def at_storage(delay: str) -> Callable[[str], float]:
         def run(mode: str) -> float:

@@ -13,27 +13,22 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+import ratios
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--seconds", type=float, default=5, help="for each line")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    parser.add_argument("--build", type=Path, default=ratios.ROOT / "build/release")
     options = parser.parse_args()
-    subprocess.run(["/usr/bin/ninja", "-C", str(options.build), "--quiet", "tests/test_read_ahead"], check=True, stdout=subprocess.DEVNULL)
-    row("a file opens in", "read_ahead", "pictures/s", "cores busy", "with workers", "of the workers' time is reading", "reader threads")
+    ratios.row("a file opens in", "read_ahead", "pictures/s", "cores busy", "with workers", "of the workers' time is reading", "reader threads")
     print("|---|---|---|---|---|---|---|")
-    command = [str(options.build / "tests/test_read_ahead"), "--bench", str(options.seconds)]
+    command = [str(ratios.test_program(options.build, "test_read_ahead")), "--bench", str(options.seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         for line in running.stdout:
             result = json.loads(line)
-            row(f"{result['delay_ms']:.0f} ms", result["read_ahead"], f"{result['samples_per_s']:,.0f}",
-                f"**{100 * result['busy']:.0f} %**", f"{100 * result['workers']:.0f} %", f"{100 * result['reading']:.1f} %", result["readers"])
+            ratios.row(f"{result['delay_ms']:.0f} ms", result["read_ahead"], f"{result['samples_per_s']:,.0f}",
+                           f"**{100 * result['busy']:.0f} %**", f"{100 * result['workers']:.0f} %", f"{100 * result['reading']:.1f} %", result["readers"])
     return running.returncode
 
 
