@@ -28,7 +28,7 @@ def main() -> int:
         for line in running.stdout:
             result = json.loads(line)
             ratios.row(f"{result['delay_ms']:.0f} ms", result["read_ahead"], f"{result['samples_per_s']:,.0f}",
-                           f"**{100 * result['busy']:.0f} %**", f"{100 * result['workers']:.0f} %", f"{100 * result['reading']:.1f} %", result["readers"])
+                       f"**{100 * result['busy']:.0f} %**", f"{100 * result['workers']:.0f} %", f"{100 * result['reading']:.1f} %", result["readers"])
     return running.returncode
 
 
