@@ -87,8 +87,10 @@ def test_random_times(tmp_path, args):
     seconds = time.monotonic() - began
     whole, files = content(tmp_path / "whole"), sorted(path.name for path in (tmp_path / "whole").iterdir())
     rng = random.Random(7)
+    # A machine does not keep its speed, and a run that goes on takes less time than the one that was timed. So the longest wait
+    # before a kill follows the runs, shorter after one that ended in time, longer after a kill: kills come at all parts of a run.
     killed = finished = 0
-    while killed + finished < KILLS // 2 or (killed <= KILLS // 8 and finished < 10 * KILLS):
+    while killed < KILLS // 2 and finished < 10 * KILLS:
         out = tmp_path / "out"
         for _ in range(rng.randint(1, 6)):
             process = subprocess.Popen([LEAT, *map(str, command), str(out)], env=environment(tmp_path),
@@ -96,16 +98,17 @@ def test_random_times(tmp_path, args):
             try:
                 assert process.wait(timeout=rng.uniform(0, seconds)) == 0
                 finished += 1
-                seconds *= 0.95  # other programs may have slowed the run that was timed
+                seconds *= 0.95
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
                 killed += 1
+                seconds *= 1.02
             check_between(out, whole)
         leat(*command, out, cache=tmp_path)
         check_after(out, whole, files)
         shutil.rmtree(out)
-    assert killed > KILLS // 8, f"only {killed} kills came in time"
+    assert killed >= KILLS // 2, f"only {killed} kills came in time"
 
 
 @pytest.fixture(scope="module")
