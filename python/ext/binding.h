@@ -5,6 +5,7 @@
  *     module.c     the module, its types, errors as exceptions
  *     spec.c       what a pipeline is made of: text, arrays, functions of Python
  *     pipeline.c   Pipeline: opening, waiting for batches without holding the interpreter, closing
+ *     questions.c  what a Pipeline answers about itself
  *     slots.c      memory for batches that Python gives
  *     stats.c      the counters of a pipeline as a dict
  *     batch.c      Batch and Tensor: memory handed over by the buffer protocol and DLPack
@@ -118,6 +119,23 @@ typedef struct {
 } Pipeline;
 
 extern PyType_Spec pipeline_spec;
+
+/* Whether it can be asked; an exception if not. It may be asked while another thread waits in next, but not while one closes.
+ * The interpreter's lock is held from this question to the call of the engine: making an object may run a finaliser, which
+ * may let another thread close. */
+bool pipeline_is_open(const Pipeline *self);
+
+/* ---------------------------------------------------------------------------------------- questions.c */
+
+PyObject *pipeline_stats(PyObject *object, PyObject *ignored);
+PyObject *pipeline_bad(PyObject *object, PyObject *ignored);
+PyObject *pipeline_plan(PyObject *object, PyObject *ignored);
+PyObject *pipeline_name(PyObject *object, PyObject *number);
+PyObject *pipeline_classes(PyObject *object, PyObject *ignored);
+PyObject *pipeline_fields(PyObject *object, PyObject *ignored);
+PyObject *pipeline_size(PyObject *object, PyObject *ignored);
+PyObject *pipeline_batches(PyObject *object, PyObject *epoch);
+PyObject *pipeline_messages(PyObject *object, PyObject *ignored);
 
 /* -------------------------------------------------------------------------------------------- slots.c */
 

@@ -372,9 +372,7 @@ static PyObject *pipeline_sample(PyObject *object, PyObject *args) {
     return batch_wrap(PyType_GetModuleState(Py_TYPE(object)), held);
 }
 
-/* They may be asked while another thread waits in next, but not while one closes. The interpreter's lock is held from this
- * question to the call of the engine: making an object may run a finaliser, which may let another thread close. */
-static bool is_open(const Pipeline *self) {
+bool pipeline_is_open(const Pipeline *self) {
     if (self->pipeline && !self->closing) return true;
     fail_closed();
     return false;
@@ -397,7 +395,7 @@ static PyObject *pipeline_state(PyObject *object, PyObject *const *args, Py_ssiz
     }
     int rc;
     if (n) { /* a question, for any thread */
-        if (!is_open(self)) return NULL;
+        if (!pipeline_is_open(self)) return NULL;
         rc = leat_pipeline_state_at(self->pipeline, at[0], at[1], text, sizeof text, &err);
     } else {
         if (!enter(self, &thread)) return NULL;
@@ -424,138 +422,7 @@ static PyObject *pipeline_restore(PyObject *object, PyObject *given) {
     Py_RETURN_NONE;
 }
 
-/* ----------------------------------------------------------------------------------------- questions */
-
-static PyObject *pipeline_stats(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    const Pipeline *self = (Pipeline *)object;
-    if (!is_open(self)) return NULL;
-    return stats_dict(self->pipeline, self->copies);
-}
-
-/* bad() -> [(sample, epoch, stage, name of the code, message)] */
-static PyObject *pipeline_bad(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    const Pipeline *self = (Pipeline *)object;
-    if (!is_open(self)) return NULL;
-    PyObject *list = PyList_New(0);
-    leat_bad bad;
-    for (uint64_t i = 0; list && !self->closing && leat_pipeline_bad(self->pipeline, i, &bad) == 0; i++) {
-        PyObject *item = Py_BuildValue("KKsss", (unsigned long long)bad.sample, (unsigned long long)bad.epoch,
-                                       leat_stage_name(bad.stage), leat_error_name(bad.code), bad.message);
-        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
-        Py_XDECREF(item);
-    }
-    return list;
-}
-
-static PyObject *pipeline_plan(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    const Pipeline *self = (Pipeline *)object;
-    if (!is_open(self)) return NULL;
-    const size_t n = leat_pipeline_plan(self->pipeline, NULL, 0);
-    char *text = PyMem_Malloc(n + 1);
-    if (!text) return PyErr_NoMemory();
-    leat_pipeline_plan(self->pipeline, text, n + 1);
-    PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-    PyMem_Free(text);
-    return result;
-}
-
-static PyObject *pipeline_name(PyObject *object, PyObject *number) {
-    const Pipeline *self = (Pipeline *)object;
-    char text[4300];
-    const unsigned long long sample = PyLong_AsUnsignedLongLong(number);
-    if (PyErr_Occurred() || !is_open(self)) return NULL;
-    leat_pipeline_name(self->pipeline, sample, text, sizeof text);
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-}
-
-static PyObject *pipeline_classes(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    const Pipeline *self = (Pipeline *)object;
-    if (!is_open(self)) return NULL;
-    PyObject *list = PyList_New(0);
-    const char *name;
-    for (int i = 0; list && !self->closing && (name = leat_pipeline_class(self->pipeline, i)); i++) {
-        PyObject *text = PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
-        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
-        Py_XDECREF(text);
-    }
-    return list;
-}
-
-/* fields() -> [(name, dtype, shape of one sample, ragged)] */
-static PyObject *pipeline_fields(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    const Pipeline *self = (Pipeline *)object;
-    if (!is_open(self)) return NULL;
-    leat_field field[64];
-    int n = leat_pipeline_fields(self->pipeline, field, 64);
-    if (n > 64) n = 64;
-    PyObject *list = PyList_New(n);
-    for (int i = 0; list && i < n; i++) {
-        leat_tensor described = {.ndim = field[i].ndim};
-        memcpy(described.shape, field[i].shape, sizeof described.shape);
-        PyObject *shape = shape_of(&described);
-        PyObject *item = shape ? Py_BuildValue("ssNO", field[i].name, leat_dtype_name(field[i].dtype), shape,
-                                               field[i].ragged ? Py_True : Py_False)
-                               : NULL;
-        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
-    }
-    return list;
-}
-
-/* layouts() -> [(layout, whether it holds classes of pixels)] of the fields */
-static PyObject *pipeline_layouts(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    static const char *const names[] = {"", "nhwc", "nchw"};
-    const Pipeline *self = (Pipeline *)object;
-    if (!is_open(self)) return NULL;
-    leat_field field[64];
-    int n = leat_pipeline_fields(self->pipeline, field, 64);
-    if (n > 64) n = 64;
-    PyObject *list = PyList_New(n);
-    for (int i = 0; list && i < n; i++) {
-        PyObject *item = Py_BuildValue("sO", names[field[i].layout], field[i].mask ? Py_True : Py_False);
-        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
-    }
-    return list;
-}
-
-/* (batches, samples, turns) of an epoch; -1 = unknown or without end. */
-static PyObject *pipeline_size(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    const Pipeline *self = (Pipeline *)object;
-    if (!is_open(self)) return NULL;
-    return Py_BuildValue("LLi", (long long)leat_pipeline_length(self->pipeline, UINT64_MAX),
-                         (long long)leat_pipeline_samples(self->pipeline),
-                         leat_pipeline_repeats(self->pipeline));
-}
-
-/* How many batches that epoch has, -1 if not known. */
-static PyObject *pipeline_batches(PyObject *object, PyObject *given) {
-    const Pipeline *self = (Pipeline *)object;
-    const unsigned long long epoch = PyLong_AsUnsignedLongLong(given);
-    if (PyErr_Occurred() || !is_open(self)) return NULL;
-    return PyLong_FromLongLong((long long)leat_pipeline_length(self->pipeline, epoch));
-}
-
-static PyObject *pipeline_messages(PyObject *object, PyObject *ignored) {
-    (void)ignored;
-    Pipeline *self = (Pipeline *)object;
-    PyObject *list = PyList_New(0);
-    pthread_mutex_lock(&self->log_mutex);
-    for (int i = 0; list && i < self->n_messages; i++) {
-        PyObject *text =
-            PyUnicode_DecodeUTF8(self->message[i], (Py_ssize_t)strlen(self->message[i]), "replace");
-        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
-        Py_XDECREF(text);
-    }
-    self->n_messages = 0;
-    pthread_mutex_unlock(&self->log_mutex);
-    return list;
-}
+/* --------------------------------------------------------------------------------------------- tools */
 
 /* view(path, samples, versions, size, strip) -> (rows, width, height): a contact sheet. */
 static PyObject *pipeline_view(PyObject *object, PyObject *args) {
@@ -647,8 +514,8 @@ static PyMethodDef pipeline_methods[] = {
     {"plan", pipeline_plan, METH_NOARGS, "What will run, as lines of text."},
     {"name", pipeline_name, METH_O, "Where a sample comes from."},
     {"classes", pipeline_classes, METH_NOARGS, "Names of the classes."},
-    {"fields", pipeline_fields, METH_NOARGS, "[(name, dtype, shape of one sample, ragged)]"},
-    {"layouts", pipeline_layouts, METH_NOARGS, "[(layout, whether it is a mask)] of the fields"},
+    {"fields", pipeline_fields, METH_NOARGS,
+     "[(name, dtype, shape of one sample, ragged, layout, whether it is a mask)]"},
     {"size", pipeline_size, METH_NOARGS, "(batches, samples, turns) of an epoch"},
     {"batches", pipeline_batches, METH_O, "batches(epoch): how many that epoch has, -1 if not known."},
     {"messages", pipeline_messages, METH_NOARGS, "Warnings since the last call."},

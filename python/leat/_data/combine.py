@@ -94,7 +94,7 @@ def _field_names(part: Dataset) -> list[str]:
         return [entry[0] for entry in part._origin.arrays]
     feed = part._open(synchronous=True)
     try:
-        return [name for name, *_ in feed.fields]
+        return [field.name for field in feed.fields]
     finally:
         feed.close()
 

@@ -436,7 +436,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
             place += n
         if place < 0 or 0 <= n <= place:
             raise IndexError(f"sample {i} of {n}")
-        return Batch(feed.pipeline.sample(epoch, place), self._layout_of([name for name, *_ in feed.fields]),
+        return Batch(feed.pipeline.sample(epoch, place), self._layout_of([field.name for field in feed.fields]),
                      self._items_are_batches).sample()
 
     @property
@@ -449,7 +449,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         even = size is not None and ("remainder=true" in last or (samples >= 0 and samples % feed.batch_size == 0))
         axis: tuple[int | None, ...] = (size if even else None,) if self.batched and not self._items_are_batches else ()
         specs = {}
-        for name, dtype, shape, ragged in feed.fields:
+        for name, dtype, shape, ragged, *_ in feed.fields:
             axes = tuple(None if n < 0 else n for n in shape)
             if self._items_are_batches:
                 axes = (None, *axes[1:])

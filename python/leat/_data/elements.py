@@ -79,5 +79,5 @@ def element(dataset: Dataset, place: int) -> Any:
         if raw is None or (raw.epoch, raw.step) != (epoch, step):
             raise IndexError(f"element {place}: the dataset ends before it")
         feed.at = Cursor(epoch, step + 1)
-    layout = None if dataset._after else dataset._layout_of([name for name, *_ in feed.fields])
+    layout = None if dataset._after else dataset._layout_of([field.name for field in feed.fields])
     return Batch(raw, layout, after=dataset._after_maps()).structure()

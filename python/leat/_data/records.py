@@ -16,6 +16,7 @@ from .bind import near, quote
 
 if TYPE_CHECKING:
     from .dataset import Dataset
+    from .run import Field
 
 COMPRESSION = {"": 0, "NONE": 0, "GZIP": 1, "ZLIB": 2}
 RAW = ("u8", "u16")  # arrays of these are stored as bytes, as decode_raw takes them
@@ -190,10 +191,10 @@ class Saved(NamedTuple):
     text: str
 
 
-def _reading(files: list[str], shards: int, fields: list[tuple[str, str, tuple[int, ...], bool]]) -> str:
+def _reading(files: list[str], shards: int, fields: list[Field]) -> str:
     """The text that gives back what was written. Axes that differ from sample to sample are left flat."""
     words, after = [], []
-    for name, dtype, shape, ragged in fields:
+    for name, dtype, shape, ragged, *_ in fields:
         known = [str(size) for size in shape] if all(size >= 0 for size in shape) else []
         if dtype == "bytes" or (dtype in RAW and (shape or ragged)):
             words.append(f"{name}:bytes")
@@ -219,9 +220,9 @@ def save(dataset: Dataset, path: str | os.PathLike[str], shards: int, compressio
     if dataset._items_are_batches:
         raise ValueError("save_tfrecord(): the items of this dataset are batches; from_python(..., items='sample') "
                          "gives single samples")
-    for name, _, shape, ragged in dataset._plan().fields:
-        if not ragged and sum(size < 0 for size in shape) > 1:
-            raise ShapeError(f"save_tfrecord(): the size of {name} differs from sample to sample, and a record would not "
+    for field in dataset._plan().fields:
+        if not field.ragged and sum(size < 0 for size in field.shape) > 1:
+            raise ShapeError(f"save_tfrecord(): the size of {field.name} differs from sample to sample, and a record would not "
                              "tell it: add resize(256, 256), or store the files with from_directory(path, decode=False)")
     dataset._refuse_after("save_tfrecord")
     samples, n = dataset.samples, 0

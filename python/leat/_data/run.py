@@ -51,6 +51,17 @@ class Delivery(NamedTuple):
     slot_memory: Callable[[int], Any] | None = None  # gives memory for a batch
 
 
+class Field(NamedTuple):
+    """A field of the batches of an open pipeline."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]  # of one sample; -1 = differs
+    ragged: bool
+    layout: str  # of a picture: "nhwc" or "nchw", else ""
+    mask: bool  # it holds classes of pixels
+
+
 class Feed:
     """An open pipeline, and where it stands."""
 
@@ -60,7 +71,7 @@ class Feed:
         self.at: Cursor | None = Cursor()  # None = in the middle of something
         self.pending: RawBatch | None = None  # taken, but of the next iteration
         self.form: Form | None = None  # made by the first iteration
-        self.fields = pipeline.fields()
+        self.fields = [Field(*each) for each in pipeline.fields()]
         self.template = pipeline.state()
         _live.add(self)
         for message in pipeline.messages():
@@ -284,15 +295,15 @@ class Form(NamedTuple):
 
     @classmethod
     def of(cls, dataset: Dataset, feed: Feed) -> Form:
-        names = [name for name, *_ in feed.fields]
+        names = [field.name for field in feed.fields]
         after = dataset._after_maps(feed)
         layout = dataset._layout_of(names) if after is None else None  # it depends on what the functions make
         trim = dataset._items_are_batches
         single = trim or not dataset.batched
         numpy = optional("numpy")
-        usual = not single and after is None and layout == tuple(names) and all(dtype != "bf16" and not ragged
-                                                              for _, dtype, _, ragged in feed.fields)
-        return cls(names, layout, [converter(dtype, ragged) for _, dtype, _, ragged in feed.fields], single, trim,
+        usual = not single and after is None and layout == tuple(names) and all(field.dtype != "bf16" and not field.ragged
+                                                                                for field in feed.fields)
+        return cls(names, layout, [converter(field.dtype, field.ragged) for field in feed.fields], single, trim,
                    numpy.asarray if numpy is not None and usual else None, after)
 
 

@@ -66,7 +66,7 @@ class JaxDataset:
                 return Ragged(to_array(tensor), to_array(offsets), True).tolist()
             return Ragged(put(to_array(tensor)), put(to_array(offsets)))
 
-        if any(ragged for *_, ragged in dataset._plan().fields):
+        if any(field.ragged for field in dataset._plan().fields):
             return Batches(dataset, convert=convert)
         return map(put, Batches(dataset))  # one call for all fields: most of its time is Python's
 

@@ -65,7 +65,7 @@ class Convert:
     def learn(self, feed: Feed) -> None:
         """What the fields of an open pipeline are."""
         form = self._form
-        for (name, dtype, shape, ragged), (layout, mask) in zip(feed.fields, feed.pipeline.layouts()):
+        for name, dtype, shape, ragged, layout, mask in feed.fields:
             if not layout or ragged:
                 continue
             if form.dtype and not mask and dtype != form.dtype and (name == "image" or 3 in shape or 4 in shape):

@@ -360,7 +360,7 @@ def _of_arrays(name: str, tensors: Any, label: Any) -> Any:
 
 def _check(chain: Chain, built: Any) -> None:
     """What the engine will give has the types and shapes that TensorFlow expects; otherwise TensorFlow makes the elements."""
-    found = {name: (NUMPY_NAMES[dtype], shape, ragged) for name, dtype, shape, ragged in built._plan().fields}
+    found = {name: (NUMPY_NAMES[dtype], shape, ragged) for name, dtype, shape, ragged, *_ in built._plan().fields}
     for field in chain.fields:
         dtype, shape, ragged = found[field]
         spec = chain.specs[field]

@@ -122,7 +122,7 @@ class Reader:
             return None
         # As when an iteration begins: the next one is another epoch.
         runs.seek(Cursor((begin.epoch // turns + 1) * turns if turns > 0 else begin.epoch + 1))
-        layout = built._layout_of([name for name, *_ in feed.fields])
+        layout = built._layout_of([field.name for field in feed.fields])
         return self._first(feed, begin, PEEK_BATCHES if chain.batched else PEEK_SAMPLES, layout, length,
                            begin.epoch // turns * turns + turns if turns > 0 else -1)
 

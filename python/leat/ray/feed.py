@@ -55,7 +55,7 @@ class Fed(Dataset[Any]):
         try:
             if delivery.slot_memory is not None:
                 raise ArgumentError("pin_memory=True: batches of feeders lie in the object store of Ray: leave it out")
-            if delivery.options and any(dtype == "bf16" for _, dtype, *_ in quiet.fields):
+            if delivery.options and any(field.dtype == "bf16" for field in quiet.fields):
                 raise ArgumentError("to_torch(): bfloat16 does not pass through NumPy: let feeders make u8 or f16, and cast on "
                                     "the device")
             ray = find_ray("feed")
