@@ -16,6 +16,8 @@ word.
     script      the same against a Python script with Pillow and one TFRecord file
     reading     leat bench of the pack that --store auto chose for speed against leat bench of the folder it came from, both from
                 the page cache; the table of --store auto in the manifest tells what the disk gives when it is cold
+    memory      the peaks of packing 20,000 and 120,000 small files, none equal to another, and the bytes an input between them;
+                this line has no other side
 """
 import argparse
 import json
@@ -130,6 +132,33 @@ def reading(leat: Path, photos: Path, work: Path, rounds: int) -> None:
           f"{statistics.median(b for _, b in pairs):.0f} /s | {statistics.median(ratios):.2f} | {ratios[0]:.2f} to {ratios[-1]:.2f} |")
 
 
+def make_inputs(jpeg: bytes, folder: Path, inputs: int) -> None:
+    """Many small inputs, no two of them equal: a number stands behind the picture's end."""
+    for i in range(inputs):
+        path = folder / f"class_{i % 10:02d}/{i:08d}.jpg"
+        if i < 10:
+            path.parent.mkdir(parents=True)
+        path.write_bytes(jpeg + i.to_bytes(4, "little"))
+
+
+def memory(leat: Path, work: Path) -> None:
+    few, many = 20_000, 120_000
+    subprocess.run([leat, "synth", work / "small", "--images", "1", "--size", "8x8", "-q"], check=True)
+    (picture,) = (work / "small").rglob("*.jpg")
+    for inputs in (few, many):
+        make_inputs(picture.read_bytes(), work / f"inputs{inputs}", inputs)
+    for words in ([], ["--split", "0.8,0.2", "--stratify", "--shuffle"]):
+        peaks = []
+        for inputs in (few, many):
+            command = [str(leat), "pack", str(work / f"inputs{inputs}"), str(work / "packed"), "-q", *words]
+            shutil.rmtree(work / "packed", ignore_errors=True)
+            _, status, used = os.wait4(os.posix_spawn(command[0], command, os.environ), 0)
+            assert status == 0, command
+            peaks.append(used.ru_maxrss * 1024)
+        print(f"| memory {' '.join(words)} | {peaks[0] / 1e6:.1f} MB | {peaks[1] / 1e6:.1f} MB | {(peaks[1] - peaks[0]) / (many - few):.0f} "
+              "bytes an input | |", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", type=Path)
@@ -177,6 +206,8 @@ def main() -> int:
             compare(name, ours, theirs, options.rounds, processor)
     if options.only in "reading":
         reading(leat, photos, work, options.rounds)
+    if options.only in "memory":
+        memory(leat, work)
     return 0
 
 

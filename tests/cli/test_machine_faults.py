@@ -33,6 +33,7 @@ def test_few_descriptors(policy, command, environment, pictures):
         if done.returncode == 0:
             assert done.stdout == whole.stdout, descriptors
         else:
+            assert done.returncode in (1, 127), descriptors  # 127: not even the libraries can be opened
             assert done.stderr.count("\n") >= 1 and "bad sample" not in done.stderr
             stopped += 1
     assert stopped < 16  # with enough of them it runs

@@ -108,6 +108,7 @@ def test_random_times(tmp_path, args):
         leat(*command, out, cache=tmp_path)
         check_after(out, whole, files)
         shutil.rmtree(out)
+    print(f"{' '.join(args)}: {killed} kills, {finished} runs ended before theirs")  # for pytest -s
     assert killed >= KILLS // 2, f"only {killed} kills came in time"
 
 

@@ -112,7 +112,7 @@ def test_check_decodes(photos, tmp_path):
     path.write_bytes(data)
     leat("pack", photos, tmp_path / "unseen", cache=tmp_path)
     done = leat("pack", photos, tmp_path / "seen", "--check", code=1, cache=tmp_path)
-    assert "ant/1.jpg" in done.stderr and "decode" in done.stderr or "jpeg" in done.stderr
+    assert "ant/1.jpg" in done.stderr and ("decode" in done.stderr or "jpeg" in done.stderr)
     bad = leat("pack", "--verify", tmp_path / "unseen", code=1, cache=tmp_path)
     assert "record 1" in bad.stderr
 

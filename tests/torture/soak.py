@@ -76,7 +76,7 @@ def trial(place: Place) -> str:
     if os.path.isdir(os.path.join(place.package, "leat")):
         runs.append(Run(place, "a loop in Python", [sys.executable, "-c", LOOP]))
     seconds = min(place.seconds, 3600.0)
-    total = 0
+    total = most = 0
     try:
         time.sleep(seconds / 3)
         before = [each.look() for each in runs]
@@ -86,6 +86,7 @@ def trial(place: Place) -> str:
             n = each.end()
             total += n
             allowed = GROWTH + GROWTH_A_MILLION * n // 1_000_000
+            most = max(most, memory_now - memory)
             assert memory_now - memory <= allowed, f"{each.name}: memory grew by {memory_now - memory:,} bytes over {n:,} samples"
             assert files_now <= files + 1, f"{each.name}: {files} descriptors have become {files_now}"
             assert threads_now <= threads, f"{each.name}: {threads} threads have become {threads_now}"
@@ -94,4 +95,4 @@ def trial(place: Place) -> str:
             if each.process.poll() is None:
                 each.process.kill()
                 each.process.wait()
-    return f"{total:,} samples of {len(runs)} runs"
+    return f"{total:,} samples of {len(runs)} runs, which grew by {most >> 10:,} KiB at most"

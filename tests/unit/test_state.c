@@ -30,6 +30,11 @@ static leat_spec *make_spec(const source *s, const char *order) {
     return spec;
 }
 
+static void assert_one_line(const char *text) {
+    assert_true(*text);
+    for (; *text; text++) assert_true(IN(' ', *text, '~'));
+}
+
 /* Runs to the end (at most 40 batches) and saves the state before every batch. */
 static tape run_and_save(leat_pipeline *pipeline, char (*states)[1024]) {
     tape t = {0};
@@ -37,6 +42,7 @@ static tape run_and_save(leat_pipeline *pipeline, char (*states)[1024]) {
     leat_error err;
     for (;;) {
         assert_int_equal(leat_pipeline_state(pipeline, states[t.n_batches], 1024, &err), 0);
+        assert_one_line(states[t.n_batches]);
         if (t.n_batches == 40 || (t.rc = leat_pipeline_next(pipeline, &b, &err)) != 0) break;
         tape_add(&t, &b);
         leat_batch_release(&b);
