@@ -75,6 +75,7 @@ static int take_one(bench *b, uint64_t *samples) {
         unsay(b);
         return cli_fail("bench", CLI_FAILED, "the pipeline ended: nothing is left to measure");
     }
+    if (rc == LEAT_ERR_CANCELLED && cli_interrupted()) return CLI_INTERRUPTED;
     if (rc < 0) {
         unsay(b);
         return cli_opened_fail(&b->on);

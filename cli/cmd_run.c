@@ -134,7 +134,7 @@ static int feed_sink(running *r) {
     while (rc == CLI_OK && !cli_interrupted() && !(r->batches && r->n_batches == (uint64_t)r->batches)) {
         leat_batch batch;
         const int got = leat_pipeline_next(r->on.pipeline, &batch, &r->on.err);
-        if (got == LEAT_END) break;
+        if (got == LEAT_END || (got == LEAT_ERR_CANCELLED && cli_interrupted())) break;
         if (got < 0) return CLI_FAILED; /* told at the end, below the report */
         if (r->n_batches == 0) size_progress(r, &batch);
         rc = take(r, &batch, number_of(r, &batch));

@@ -23,9 +23,15 @@ static bool is_image(const leat_field *field) {
            (field->ndim == 3 && ((s[2] >= 1 && s[2] <= 4) || (s[0] >= 1 && s[0] <= 4)));
 }
 
+static int on_waiting(void *user) {
+    (void)user;
+    return cli_interrupted();
+}
+
 int cli_opened_open(cli_opened *o, const cli_pipeline_options *options) {
     /* The pipeline keeps pointing at the progress, and o must not move from here on. */
     o->config.progress = cli_on_progress;
+    o->config.waiting = on_waiting;
     o->config.log = cli_on_log;
     o->config.user = &o->progress;
     o->config.trace_events = o->trace ? CLI_TRACE_EVENTS : 0;

@@ -196,6 +196,19 @@ static int count_bad(leat_pipeline *pipeline, const leat__slot *slot) {
                       pipeline->bad_of_epoch, slot->begin.epoch, pipeline->plan.max_bad, named);
 }
 
+/* A data set of which every sample is bad would keep the caller of an endless pipeline waiting for ever. */
+static int check_some_used(leat_pipeline *pipeline, const leat__slot *empty) {
+    const uint64_t n = pipeline->plan.source->n_samples;
+    pipeline->bad_in_a_row += (uint64_t)empty->n_bad;
+    if (n == UINT64_MAX ? empty->begin.epoch < pipeline->used_epoch + 2 : pipeline->bad_in_a_row / 2 <= n)
+        return 0;
+    return leat__fail(
+        &pipeline->failed, LEAT_ERR_LIMIT,
+        "%" PRIu64
+        " samples in a row were bad, more than the data set has: %s; 'leat check' finds all of them",
+        pipeline->bad_in_a_row, pipeline->n_bad ? pipeline->bad[0].message : "no reason is known");
+}
+
 static leat__tune_facts facts_of(const leat_pipeline *pipeline, uint64_t now) {
     leat__tune_facts facts = {.now_ns = now,
                               .batches = pipeline->batches,
@@ -274,6 +287,8 @@ static int take_due(leat_pipeline *pipeline, leat__slot *slot, leat_batch *batch
     pipeline->handed = slot->end;
     if (pipeline->stream) leat__mark_copy(pipeline->handed_mark, slot->mark);
     if (slot->n > 0) {
+        pipeline->used_epoch = slot->begin.epoch;
+        pipeline->bad_in_a_row = 0;
         hand_over(pipeline, slot, batch);
         if (pipeline->due <= (uint64_t)pipeline->ring->n_used) /* more may be made ahead now: is_far_ahead */
             pthread_cond_broadcast(&pipeline->ring->work);
@@ -281,7 +296,7 @@ static int take_due(leat_pipeline *pipeline, leat__slot *slot, leat_batch *batch
     }
     slot->state = LEAT_SLOT_FREE; /* every sample of it was skipped */
     pthread_cond_broadcast(&pipeline->ring->work);
-    return 0;
+    return check_some_used(pipeline, slot);
 }
 
 static bool all_held(const leat_pipeline *pipeline) {
@@ -369,6 +384,7 @@ static int next_locked(leat_pipeline *pipeline, leat_batch *batch, leat_error *e
         if (slot) {
             const int rc = take_due(pipeline, slot, batch);
             if (rc == 1) return 0;
+            LEAT_TRY(ask_caller(pipeline, &asked, err)); /* empty batches may follow each other for long */
             continue;
         }
         if (pipeline->stream_failed.code && pipeline->due == pipeline->opened) {

@@ -103,6 +103,8 @@ struct leat_pipeline {
     uint64_t samples, batches, bytes_out, bad_samples, slots_added, grown;
     bool warned_slots;
     uint64_t bad_epoch, bad_of_epoch; /* for max_bad: which epoch, and how many of it  */
+    uint64_t used_epoch,
+        bad_in_a_row; /* epoch of the last batch with samples, or where the run began; bad ones since */
     uint64_t n_bad;
     leat_bad *bad; /* (LEAT_BAD_MAX)                                    */
     atomic_int cancelled;

@@ -543,8 +543,9 @@ void leat__sched_move(leat_pipeline *pipeline, leat__cursor cursor, const leat__
         leat__mark_copy(pipeline->handed_mark, mark);
     }
     pipeline->handed = cursor;
+    pipeline->used_epoch = cursor.epoch;
     pipeline->cursor = leat__steps_own(pipeline, cursor);
-    pipeline->opened = pipeline->due = pipeline->bad_of_epoch = 0;
+    pipeline->opened = pipeline->due = pipeline->bad_of_epoch = pipeline->bad_in_a_row = 0;
     pipeline->failed = pipeline->stream_failed = (leat_error){0};
     pipeline->pause = false;
     if (pipeline->read_ahead) leat__read_ahead_clear(pipeline->read_ahead);

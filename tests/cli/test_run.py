@@ -218,6 +218,22 @@ def test_stop_and_go_on(leat, command, environment, tmp_path, number):
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.parametrize("verb", ["run", "bench"])
+def test_one_signal_ends_a_long_wait(leat, command, environment, tmp_path, verb):
+    """The first batch takes a minute and more: the command does not wait for it."""
+    words = ["-e", -1] if verb == "run" else []
+    process = subprocess.Popen([command, verb, "synth 4096 1500 1500 | gaussian_blur 31 9 | resize 8 8 | batch 2048", "-t", "1",
+                                *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
+                               cwd=tmp_path, stdin=subprocess.DEVNULL)
+    try:
+        assert "pictures" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_a_kill_leaves_the_old_state(leat, command, environment, tmp_path):
     spec = "synth 60 24 24 | shuffle | batch 7"
     leat("run", spec, "-e", -1, "-n", 5, "--state", "s")
@@ -243,6 +259,16 @@ def test_states_that_do_not_fit(leat, tmp_path, pictures):
     assert "not the state of a pipeline" in leat("run", spec, "--state", "junk", code=1).stderr
     assert (tmp_path / "junk").read_text() == "no state\n"
     assert "cannot be written" in leat("run", spec, "--state", "nowhere/s", code=1).stderr
+
+
+@pytest.mark.parametrize("order", ["", "shuffle | ", "repeat | shuffle 10 | "])
+def test_an_endless_run_of_bad_samples_ends(leat, tmp_path, order):
+    (tmp_path / "texts").mkdir()
+    for name in "abc":
+        (tmp_path / "texts" / f"{name}.jpg").write_text("a text")
+    spec = f"folder {tmp_path / 'texts'} labels=none | {order}decode | resize 8 8 | batch 2 | options on_error=skip"
+    said = leat("run", spec, "-e", -1, code=1).stderr
+    assert re.search(r"\d samples in a row were bad, more than the data set has: .*[abc]\.jpg: decode: .*'leat check' finds", said)
 
 
 def test_the_end_is_said(leat):
