@@ -41,8 +41,8 @@ def test_few_descriptors(policy, command, environment, pictures):
 
 @pytest.mark.parametrize("policy", ("skip", "replace"))
 def test_little_address_space(policy, command, environment, pictures):
-    if re.search("asan|tsan", command):
-        pytest.skip("needs a command without sanitizers")
+    if re.search("asan|tsan|coverage", command):
+        pytest.skip("needs a command without sanitizers and counters of lines, which need memory before the command begins")
     words = ["run", f"folder {pictures} | decode | resize 8 8 | batch 4", "--sink", "digest", "--on-error", policy, "-t", 4,
              "--no-side-files"]
     whole = ending(command, environment, words, None)

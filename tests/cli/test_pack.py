@@ -323,6 +323,8 @@ def open_path():
 
 
 def test_permissions(photos, open_path):
+    if "coverage" in LEAT:
+        pytest.skip("another user may not write the counters of lines, and that is said too")
     tmp_path = open_path
     (tmp_path / "cache").mkdir(mode=0o777)
     (tmp_path / "cache").chmod(0o777)
