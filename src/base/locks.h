@@ -10,6 +10,7 @@
  *     SCHED      the scheduler's: slots, cursor, counters. Nothing is read, parsed, decoded or allocated under it, and no
  *                function of the program is called
  *     STREAM     windows and blocks of a stream. Records are read, inflated and filtered without it
+ *     PIECE      what one worker has gathered for a cache on disk; held while it is written
  *     CACHE      the table of kept samples, and the queue of what goes to disk
  *     WRITER     what the thread that writes positions has to do; it writes without it
  *     POSITIONS  the table of positions in JPEG files
@@ -28,6 +29,7 @@ typedef enum leat__lock_rank {
     LEAT_LOCK_PUBLISH,
     LEAT_LOCK_SCHED,
     LEAT_LOCK_STREAM,
+    LEAT_LOCK_PIECE,
     LEAT_LOCK_CACHE,
     LEAT_LOCK_WRITER,
     LEAT_LOCK_POSITIONS,

@@ -79,7 +79,8 @@ void leat__cache_publish(leat__cache *cache, uint64_t sample, uint64_t place, ui
 
 void leat__cache_unclaim(leat__cache *cache, uint64_t sample) {
     leat__cache_chunk *chunk = leat__cache_chunk_of(cache, sample, false);
-    atomic_store(&chunk->place[sample % LEAT_CACHE_CHUNK], 0);
+    uint_least64_t busy = LEAT_CACHE_BUSY; /* or another process has put it there meanwhile */
+    atomic_compare_exchange_strong(&chunk->place[sample % LEAT_CACHE_CHUNK], &busy, 0);
 }
 
 /* ------------------------------------------------------------------------------------ take and put */
@@ -96,22 +97,31 @@ void leat__cache_unpack(const leat__caching *plan, const uint8_t *bundle, const 
     }
 }
 
+/* 0 if it is not there. */
+static uint64_t place_of(leat__cache *cache, uint64_t sample) {
+    leat__cache_chunk *chunk = leat__cache_chunk_of(cache, sample, false);
+    return chunk ? atomic_load_explicit(&chunk->place[sample % LEAT_CACHE_CHUNK], memory_order_acquire) : 0;
+}
+
 static bool take(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, uint8_t *const *into,
                  leat__value *values) {
     const leat__caching *plan = cache->options.plan;
-    leat__cache_chunk *chunk = leat__cache_chunk_of(cache, sample, false);
-    if (!chunk) return false;
-    atomic_uint_least64_t *slot = &chunk->place[sample % LEAT_CACHE_CHUNK];
-    uint64_t place = atomic_load_explicit(slot, memory_order_acquire);
-    if (place == LEAT_CACHE_BUSY && hand->piece) {
-        /* Cached in memory, not yet on disk: write it now. */
-        leat__disk_flush(cache, hand->piece);
-        place = atomic_load_explicit(slot, memory_order_acquire);
+    uint64_t place = place_of(cache, sample);
+    if (place == 0 && cache->disk) {
+        leat__disk_refresh(cache);
+        place = place_of(cache, sample);
+    } else if (place == LEAT_CACHE_BUSY && cache->disk) {
+        /* Some worker has it, not yet on disk: write it now. */
+        leat__disk_flush_all(cache);
+        place = place_of(cache, sample);
     }
     if (place <= LEAT_CACHE_BUSY) return false;
-    const uint32_t length =
-        atomic_load_explicit(&chunk->length[sample % LEAT_CACHE_CHUNK], memory_order_relaxed);
-    if (cache->disk) return leat__disk_take(cache, hand, sample, place, length, into, values);
+    const uint32_t length = atomic_load_explicit(
+        &leat__cache_chunk_of(cache, sample, false)->length[sample % LEAT_CACHE_CHUNK], memory_order_relaxed);
+    if (cache->disk) {
+        if (hand->piece) leat__disk_flush_old(cache, hand->piece);
+        return leat__disk_take(cache, hand, sample, place, length, into, values);
+    }
     const uint8_t *bundle = (const uint8_t *)(uintptr_t)place;
     if (plan->fixed) {
         leat__cache_unpack(plan, bundle, plan->part, values);
@@ -129,6 +139,14 @@ bool leat__cache_take(leat__cache *cache, leat__cache_hand *hand, uint64_t sampl
     if (there) hand->hits++;
     else hand->misses++;
     return there;
+}
+
+void leat__cache_flush(leat__cache *cache) {
+    if (cache->disk) leat__disk_flush_all(cache);
+}
+
+void leat__cache_refresh(leat__cache *cache) {
+    if (cache->disk) leat__disk_refresh(cache);
 }
 
 bool leat__cache_holds(leat__cache *cache, uint64_t sample) {

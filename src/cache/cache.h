@@ -59,6 +59,7 @@ typedef struct leat__cache_options {
     uint64_t n_samples;        /* LEAT_ENDLESS if not known                                */
     uint64_t bytes_max;        /* of memory or of disk                                     */
     const char *about;         /* on disk: all that its content depends on, as text        */
+    uint64_t maker;            /* number among the processes that make different samples   */
     size_t segment_bytes;      /* 0 = 64 MiB                                               */
     bool trust;                /* segments of other users too                              */
     leat_log_fn log;
@@ -74,6 +75,10 @@ void leat__cache_close(leat__cache **cache);
  * into: NULL, or for each field NULL or where its values may be put if they do not lie in memory. */
 bool leat__cache_take(leat__cache *cache, leat__cache_hand *hand, uint64_t sample, uint8_t *const *into,
                       leat__value *values);
+/* Writes what workers have gathered, so that other processes can take it: at the end of an epoch. Any thread, without a lock held. */
+void leat__cache_flush(leat__cache *cache);
+/* Looks for what other processes have kept, if the last look is long ago. Without any lock held. */
+void leat__cache_refresh(leat__cache *cache);
 /* Whether it is there, or a worker has just made it. A look only: it may be gone when it is taken. */
 bool leat__cache_holds(leat__cache *cache, uint64_t sample);
 /* Keeps the values of a sample if there is room and no other worker does. */
@@ -142,9 +147,13 @@ bool leat__disk_take(leat__cache *cache, leat__cache_hand *hand, uint64_t sample
 /* False: nothing can be written; the sample is not claimed any more. */
 bool leat__disk_put(leat__cache *cache, leat__cache_hand *hand, uint64_t sample,
                     const leat__bundle_part *part, size_t bytes, const leat__value *values);
-/* Writes what the hand has gathered. */
+/* Writes what a hand has gathered; what all have; what one has gathered long ago. */
 void leat__disk_flush(leat__cache *cache, leat__cache_piece *piece);
-bool leat__disk_writes(leat__cache *cache);
+void leat__disk_flush_all(leat__cache *cache);
+void leat__disk_flush_old(leat__cache *cache, leat__cache_piece *piece);
+/* Looks what other processes have added, if the last look is long ago. */
+void leat__disk_refresh(leat__cache *cache);
+bool leat__disk_writes(const leat__cache *cache);
 void leat__disk_describe(leat__cache *cache, char *text, size_t cap);
 
 #endif

@@ -4,12 +4,9 @@
 #include "cache/cache_disk.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 
-static const uint64_t look_again_ns = 2000000000;
 /* Comparing a checksum takes half as long as reading what the system has in memory. So an entry is checked when it is
  * first read, afterwards once in so many reads, and always as soon as anything was found damaged. */
 enum { CHECK_EVERY = 16 };
@@ -36,8 +33,7 @@ int leat__disk_walk(const leat__file *file, const char *path, const uint8_t key[
                     bool verify, leat__buf *table, uint64_t *end) {
     uint8_t header[LEAT_SEGMENT_HEADER], head[LEAT_SEGMENT_HEAD], row[LEAT_SEGMENT_PLACE];
     leat__buf payload = {.kind = LEAT_MEM_INDEX};
-    uint64_t at = LEAT_SEGMENT_HEADER;
-    *end = 0;
+    uint64_t at = LEAT_MAX(*end, (uint64_t)LEAT_SEGMENT_HEADER);
     table->size = 0;
     if (file->size < at || leat__file_read_at(file, header, sizeof header, 0, path, NULL) < 0 ||
         !leat__segment_check_header(header, key))
@@ -71,104 +67,8 @@ void leat__disk_publish(leat__cache *cache, int index, const uint8_t *table, uin
     }
 }
 
-/* The table of a complete segment, as its end tells. */
-static bool read_table(const leat__file *file, const char *path, const uint8_t key[LEAT_SEGMENT_KEY],
-                       leat__buf *table) {
-    uint8_t header[LEAT_SEGMENT_HEADER], trailer[LEAT_SEGMENT_TRAILER];
-    uint64_t begin, n;
-    if (file->size < sizeof header + sizeof trailer ||
-        leat__file_read_at(file, header, sizeof header, 0, path, NULL) < 0 ||
-        !leat__segment_check_header(header, key) ||
-        leat__file_read_at(file, trailer, sizeof trailer, file->size - sizeof trailer, path, NULL) < 0 ||
-        !leat__segment_read_trailer(trailer, file->size, &begin, &n))
-        return false;
-    const size_t bytes = (size_t)n * LEAT_SEGMENT_PLACE;
-    if (!leat__buf_reserve(table, bytes) ||
-        leat__file_read_at(file, table->data, bytes, begin, path, NULL) < 0 ||
-        !leat__segment_check_table(trailer, table->data, begin, n))
-        return false;
-    table->size = bytes;
-    return true;
-}
-
-static void load_segment(leat__cache *cache, uint32_t number) {
-    leat__disk *disk = cache->disk;
-    char path[LEAT_DISK_PATH];
-    leat__disk_path(disk, number, true, path);
-    leat__file file;
-    leat__buf table = {.kind = LEAT_MEM_INDEX};
-    uint64_t end;
-    int index;
-    leat__disk_segment *segment = NULL;
-    if (leat__file_open(&file, path, NULL) < 0) return;
-    if (!cache->options.trust && !leat__file_trusted(&file, LEAT_NO_OWNER)) {
-        leat__cache_say(cache, "cache: %.600s " LEAT_NOT_TRUSTED, path);
-        leat__file_close(&file);
-        return;
-    }
-    /* Without a good table the entries themselves tell. */
-    const bool good = read_table(&file, path, disk->key, &table) ||
-                      leat__disk_walk(&file, path, disk->key, false, &table, &end) == 0;
-    if (good && (segment = leat__disk_segment_add(disk, number, &index)) != NULL) {
-        if (index < LEAT_DISK_KEEP_OPEN) segment->file = file;
-        leat__disk_publish(cache, index, table.data, table.size / LEAT_SEGMENT_PLACE);
-        atomic_fetch_add(&cache->bytes, file.size);
-    }
-    if (!segment || segment->file.fd < 0) leat__file_close(&file);
-    leat__buf_free(&table);
-}
-
-typedef struct listing {
-    leat__disk *disk;
-    leat__buf numbers; /* of uint32_t, complete ones that are new */
-} listing;
-
-static int take_name(void *user, const char *name, char kind, leat_error *err) {
-    listing *list = user;
-    leat__disk *disk = list->disk;
-    unsigned number;
-    char ending[16];
-    (void)kind;
-    if (sscanf(name, "segment-%6u.%15s", &number, ending) != 2 || number >= LEAT_DISK_NUMBERS) return 0;
-    disk->number_max = LEAT_MAX(disk->number_max, number);
-    const bool orphan = strcmp(ending, "open") == 0;
-    if (!orphan && (strcmp(ending, "leatseg") != 0 || disk->known[number / 8] >> number % 8 & 1)) return 0;
-    if (!orphan) disk->known[number / 8] |= (uint8_t)(1u << number % 8);
-    const uint32_t kept = number;
-    return leat__buf_append(orphan ? &disk->orphans : &list->numbers, &kept, sizeof kept)
-               ? 0
-               : leat__fail_memory(err, 4096, "a cache");
-}
-
-static int by_number(const void *a, const void *b) {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-int leat__disk_look(leat__cache *cache, leat_error *err) {
-    listing list = {.disk = cache->disk, .numbers.kind = LEAT_MEM_INDEX};
-    cache->disk->orphans.size = 0;
-    const int rc = leat__dir_list(cache->disk->folder, take_name, &list, err);
-    uint32_t *number = (uint32_t *)list.numbers.data;
-    const size_t n = list.numbers.size / sizeof *number;
-    /* In the order of writing: of two entries of a sample the later one counts. */
-    if (n) qsort(number, n, sizeof *number, by_number);
-    for (size_t i = 0; i < n; i++) load_segment(cache, number[i]);
-    leat__buf_free(&list.numbers);
-    return rc;
-}
-
-bool leat__disk_writes(leat__cache *cache) {
-    leat__disk *disk = cache->disk;
-    if (atomic_load_explicit(&disk->mode, memory_order_relaxed) != LEAT_DISK_STOPPED) return true;
-    uint_least64_t due = atomic_load_explicit(&disk->look_ns, memory_order_relaxed);
-    if (due == 0 || leat__now_ns() < due) return false;
-    if (atomic_compare_exchange_strong(&disk->look_ns, &due, leat__now_ns() + look_again_ns)) {
-        leat__lock(&cache->mutex);
-        leat__disk_look(cache, NULL);
-        leat__unlock(&cache->mutex);
-    }
-    return false;
+bool leat__disk_writes(const leat__cache *cache) {
+    return atomic_load_explicit(&cache->disk->mode, memory_order_relaxed) != LEAT_DISK_STOPPED;
 }
 
 /* -------------------------------------------------------------------------------------------- open */
@@ -205,7 +105,7 @@ int leat__disk_open(leat__cache *cache, leat_error *err) {
     cache->disk = disk;
     if (!disk || !disk->folder) return leat__fail_memory(err, sizeof *disk, "a cache");
     disk->lock.fd = -1;
-    disk->orphans.kind = LEAT_MEM_INDEX;
+    disk->open.kind = LEAT_MEM_INDEX;
     if (cap + 64 > LEAT_DISK_PATH)
         return leat__fail(err, LEAT_ERR_LIMIT, "cache: the path of the directory has more than %d bytes",
                           LEAT_DISK_PATH - 100);
@@ -223,9 +123,8 @@ int leat__disk_open(leat__cache *cache, leat_error *err) {
         return 0;
     }
     leat_error ignored; /* that it is not there is no trouble, and what else is the first write will tell */
-    const bool there = leat__disk_look(cache, &ignored) == 0;
-    if (there && disk->orphans.size > 0) leat__disk_recover(cache);
-    if (there) leat__temporaries_remove(disk->folder);
+    leat__disk_recover(cache);
+    if (leat__disk_look(cache, &ignored) == 0) leat__temporaries_remove(disk->folder);
     disk->n_found = atomic_load(&cache->n_kept);
     disk->found_bytes = leat__cache_bytes(cache);
     return 0;
@@ -240,7 +139,7 @@ void leat__disk_close(leat__cache *cache) {
         leat__buf_free(&disk->segment[i]->table);
         leat__free(disk->segment[i]);
     }
-    leat__buf_free(&disk->orphans);
+    leat__buf_free(&disk->open);
     leat__free(disk->folder);
     leat__free(disk);
     cache->disk = NULL;

@@ -206,6 +206,11 @@ static uint64_t memory_share(leat__plan *plan) {
     return b->cache;
 }
 
+/* Ranks, and pipelines that share the steps of a rank, make different samples of an epoch. */
+static uint64_t maker_of(const leat__plan *plan, const leat_config *config) {
+    return (uint64_t)plan->rank * LEAT_MAX(config->step_stride, (uint64_t)1) + config->step_first;
+}
+
 int leat__plan_open_cache(leat__planner *planner, leat_error *err) {
     leat__plan *plan = planner->plan;
     leat__caching *caching = &plan->caching;
@@ -222,6 +227,7 @@ int leat__plan_open_cache(leat__planner *planner, leat_error *err) {
                                          .n_samples = plan->source->n_samples,
                                          .bytes_max = caching->path ? caching->max : memory_share(plan),
                                          .about = kept,
+                                         .maker = maker_of(plan, planner->config),
                                          .trust = planner->open.trust,
                                          .log = planner->config->log,
                                          .user = planner->config->user};

@@ -421,7 +421,9 @@ int leat__pipeline_next(leat_pipeline *pipeline, leat_batch *batch, leat_error *
     leat__counters_waited(pipeline, leat__now_ns() - began, rc == 0);
     if (pipeline->trace && rc == 0)
         leat__trace_handed(pipeline->trace, began, batch->epoch, batch->step, n_ready(pipeline->ring));
+    const bool epoch_ends = rc == 0 && pipeline->handed.epoch != batch->epoch;
     leat__unlock(&pipeline->ring->mutex);
+    if (epoch_ends && pipeline->plan.cache) leat__cache_flush(pipeline->plan.cache);
     leat__account_use(before);
     return rc;
 }

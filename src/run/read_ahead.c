@@ -345,6 +345,11 @@ static bool help(leat__read_ahead *a, helper *me) {
     leat__account_use(pipeline->account);
     leat__read_ahead_cell *cell[JOINED_MAX];
     uint64_t first;
+    if (pipeline->plan.cache) { /* what other processes have kept need not be read */
+        leat__unlock(&pipeline->ring->mutex);
+        leat__cache_refresh(pipeline->plan.cache);
+        leat__lock(&pipeline->ring->mutex);
+    }
     if (pipeline->pause) return false;
     const int n = claim_joined(a, cell, &first);
     if (n == 0) return false;

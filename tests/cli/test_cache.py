@@ -93,6 +93,42 @@ def test_several_processes(leat, command, environment, tmp_path):
     assert "300 of 300 samples are there" in leat("plan", text).stdout
 
 
+def ranks(command, environment, text: str, world: int, epochs: int = 2) -> list[subprocess.Popen]:
+    return [subprocess.Popen([command, "run", text, "--sink", "null", "--epochs", str(epochs), "--rank", f"{rank}/{world}"],
+                             stdout=subprocess.DEVNULL, env=environment) for rank in range(world)]
+
+
+def test_ranks_write_into_one_directory(leat, command, environment, tmp_path):
+    """Each has segments of its own; a killed one leaves what it has written, and the rest is added by the next run."""
+    text = f"synth 300 64 64 | cache {tmp_path}/kept | shuffle | batch 8"
+    killed = ranks(command, environment, text, 3, 10**9)
+    end = time.monotonic() + 60
+    while len(list(tmp_path.glob("kept/*/segment-*"))) < 3 and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(list(tmp_path.glob("kept/*/segment-*.open"))) == 3
+    for process in killed:
+        process.kill()
+        process.wait()
+    for _ in range(2):
+        assert [process.wait(timeout=60) for process in ranks(command, environment, text, 2)] == [0, 0]
+    assert not list(tmp_path.glob("kept/*/*.open"))
+    assert "300 of 300 samples are there" in leat("plan", text).stdout
+    assert digest(leat, text, "--epochs", 2) == digest(leat, "synth 300 64 64 | shuffle | batch 8", "--epochs", 2)
+
+
+def test_ranks_keep_to_one_limit(leat, command, environment, tmp_path):
+    """All segments together, with what was reserved and not used, stay below it, and most of it is used."""
+    limit = 2 << 20
+    text = f"synth 400 64 64 | cache {tmp_path}/kept max={limit} | shuffle | batch 8"
+    running = ranks(command, environment, text, 4)
+    while any(process.poll() is None for process in running):
+        assert sum(path.stat().st_size for path in tmp_path.glob("kept/*/segment-*")) <= limit
+        time.sleep(0.01)
+    assert all(process.returncode == 0 for process in running)
+    assert limit * 0.7 < sum(path.stat().st_size for path in tmp_path.glob("kept/*/segment-*")) <= limit
+    assert digest(leat, text) == digest(leat, "synth 400 64 64 | shuffle | batch 8")
+
+
 def test_kill(leat, command, environment, tmp_path):
     """Whenever it is killed: the next one is right, and in the end everything is there."""
     text = f"synth 1500 96 96 | cache {tmp_path}/kept | shuffle | batch 16"

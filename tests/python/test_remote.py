@@ -55,6 +55,31 @@ def test_constructors(served, data):
     assert values(far.shuffle(seed=1)) == values(near.shuffle(seed=1))
 
 
+def test_ranks_share_one_cache(served, data, tmp_path):
+    """Each keeps its part, and reads what all have kept: a second epoch, in which the parts are others, asks for nothing."""
+    shards = sorted(path.name for path in (data / "records").glob("*.tfrecord"))
+
+    def open_rank(rank: int, root, world: int = 3):
+        ds = leat.from_tfrecord([f"{root}/records/{name}" for name in shards], {"image": "bytes", "label": "int64"})
+        if root == served.url:
+            ds = ds.cache(str(tmp_path / "kept"))
+        return ds.shuffle(seed=1).decode().resize(16, 16).batch(2).configure(rank=rank, world_size=world)
+
+    near, far = ([open_rank(rank, root) for rank in range(3)] for root in (data, served.url))
+    for epoch in range(3):
+        served.requests.clear()
+        for one, other in zip(near, far):
+            for batch, remote in zip(one, other, strict=True):
+                assert all(numpy.array_equal(a, b) for a, b in zip(batch, remote, strict=True))
+        assert epoch == 0 or not served.requests
+        time.sleep(0.6)  # ranks look twice a second for what others have kept
+    folder = next((tmp_path / "kept").iterdir())
+    assert len(list(folder.glob("segment-*.open"))) == 3, "a segment of its own for each rank"
+    for ds in far:
+        ds.close()
+    assert len(list(folder.glob("segment-*.leatseg"))) == 3 and not list(folder.glob("segment-*.open"))
+
+
 def test_retries_are_in_the_stats(served, data):
     served.fail(Fault("status", 503, times=1, path=".jpg"))
     ds = leat.from_files([f"{served.url}/{path.relative_to(data)}" for path in sorted((data / "pictures").rglob("*.jpg"))])
