@@ -10,7 +10,7 @@ from PIL import Image
 from conftest import ROOT, paint
 
 sys.path.insert(0, str(ROOT / "tests/remote"))
-from server import Server  # noqa: E402
+from server import Fault, Server  # noqa: E402
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
 PARSE = "| parse image:bytes label:int64 | shuffle seed=3 | decode | resize 24 24 | batch 4"
@@ -116,6 +116,17 @@ def test_the_region_of_a_profile_is_signed(run, storage, tmp_path):
 def test_what_is_wrong_is_said(run, text, env, words):
     said = run(f"{text} | batch 2", env)
     assert re.search(words, said), said
+
+
+def test_a_bucket_in_another_region_is_named(run, storage):
+    storage.fail(Fault("region", "eu-west-3"))
+    said = run(f"tfrecord s3://bucket/train/*.tfrecord {PARSE}")
+    assert re.search("s3://bucket.*301 .*PermanentRedirect.*set AWS_REGION=eu-west-3", said), said
+
+
+def test_a_web_page_in_place_of_a_listing(run, storage):
+    storage.fail(Fault("page"))
+    assert re.search("s3://bucket.*web page where a file is expected", run(f"tfrecord s3://bucket/train/*.tfrecord {PARSE}"))
 
 
 def test_no_credentials_means_not_signed(run, storage):

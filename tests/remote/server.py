@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web server and object storage that fails when it is told to, on 127.0.0.1 only.
+"""A web server and object storage that fails when it is told to, on 127.0.0.1 unless it gets another host.
 
     with Server(folder) as server:
         server.url + "/a.tfrecord"             any file below the folder, whole or in parts
@@ -42,7 +42,7 @@ class Fault:
     long     a byte more than asked for                etag     another ETag
     size     another size in Content-Range             shifted  another part of the file
     whole    Range is ignored                          page     a web page with status 200
-    redirect to the address `value`"""
+    redirect to the address `value`                    region   the bucket is in another region, `value`"""
     kind: str
     value: object = None
     times: int = 10**9
@@ -85,6 +85,9 @@ class Connection(asyncio.Protocol):
             return
         if kind == "redirect":
             self.send(fault.value[0], b"", {"Location": fault.value[1]})
+        elif kind == "region":
+            self.refuse(301, "PermanentRedirect", "The bucket you are attempting to access must be addressed using the specified endpoint.",
+                        {"x-amz-bucket-region": fault.value})
         elif kind == "status":
             self.refuse(fault.value, "SlowDown", "Please reduce your request rate.")
         elif kind == "page":
@@ -135,10 +138,10 @@ class Connection(asyncio.Protocol):
             self.transport.write(body[:1])
             asyncio.get_running_loop().call_later(0.2, self.drip, body[1:])
 
-    def refuse(self, status: int, code: str, message: str):
+    def refuse(self, status: int, code: str, message: str, more: dict | None = None):
         if self.server.s3:
             body = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{message}</Message></Error>'
-            self.send(status, body.encode(), {"Content-Type": "application/xml"})
+            self.send(status, body.encode(), {"Content-Type": "application/xml", **(more or {})})
         else:
             self.send(status, f"{message}\n".encode(), {"Content-Type": "text/plain"})
 
@@ -161,8 +164,9 @@ class Connection(asyncio.Protocol):
 
 
 class Server:
-    def __init__(self, folder: Path, latency: float = 0, rate: float = 0, certificate: tuple | None = None, port: int = 0):
-        self.folder, self.latency, self.rate, self.port = Path(folder), latency, rate, port
+    def __init__(self, folder: Path, latency: float = 0, rate: float = 0, certificate: tuple | None = None, port: int = 0,
+                 host: str = "127.0.0.1"):
+        self.folder, self.latency, self.rate, self.host, self.port = Path(folder), latency, rate, host, port
         self.s3, self.page, self.keys, self.expired = False, 1000, {}, ()
         self.requests, self.faults, self.connections = [], [], 0
         self.held: dict = {}
@@ -173,9 +177,9 @@ class Server:
 
     async def listen(self):
         loop = asyncio.get_running_loop()
-        listening = await loop.create_server(lambda: Connection(self), "127.0.0.1", self.port, ssl=self.context, backlog=512)
+        listening = await loop.create_server(lambda: Connection(self), self.host, self.port, ssl=self.context, backlog=512)
         self.port = listening.sockets[0].getsockname()[1]
-        self.url = f"{self.scheme}://127.0.0.1:{self.port}"
+        self.url = f"{self.scheme}://{self.host}:{self.port}"
         return listening
 
     def __enter__(self) -> "Server":
