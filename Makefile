@@ -11,7 +11,7 @@ MINUTES ?= 5
 TESTS   ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long test-arm test-frameworks style format generate fuzz torture coverage bench wheel install clean help
+.PHONY: build demo test test-long test-arm test-frameworks style format generate fuzz torture coverage bench bench-peers wheel install clean help
 
 build: build/release/build.ninja ## the library and the command, optimised, in build/release (the default)
 	@echo "make: building leat in build/release"
@@ -62,6 +62,7 @@ generate: build/release/build.ninja ## writes every generated file anew: lists o
 	@$(PYTHON) scripts/operations.py --write
 	@$(PYTHON) scripts/dropin.py --write
 	@$(PYTHON) scripts/abi.py --write
+	@$(PYTHON) bench/peers/page.py --write
 
 fuzz: ## looks for new bad inputs with libFuzzer, SECONDS=60 for each target
 	@echo "make: fuzzing, $(SECONDS) s for each target"
@@ -78,6 +79,13 @@ coverage: ## which lines of src the tests run, by room; builds build/coverage an
 
 bench: build ## measures the kernels and a whole pipeline on this machine
 	@scripts/bench
+
+bench-peers: build ## measures leat beside other loaders, which it installs in build/peers; PHOTOS=DIR WORKLOADS="jpeg png" ROUNDS=2 PEERS=all
+	@scripts/install-deps
+	@echo "make: measuring leat beside other loaders"
+	@$(PYTHON) bench/peers/environment.py
+	@$(PYTHON) bench/peers $(WORKLOADS) $(if $(PHOTOS),--photos $(PHOTOS)) $(if $(ROUNDS),--rounds $(ROUNDS))
+	@$(PYTHON) bench/peers/page.py --write
 
 wheel: ## a self-contained wheel of the Python package in dist/: codecs inside and hidden, for Python 3.11 and later
 	@scripts/install-deps build
