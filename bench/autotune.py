@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """AUTOTUNE against settings made by hand, and what a consumer waits for at 90 % of what leat can do.
 
-    bench/autotune.py [--photos DIR] [--seconds 4] [--rounds 3] [--folder build/bench] [--leat build/release/cli/leat]
+    bench/autotune.py [--photos DIR] [--seconds 4] [--rounds 3] [--only WORD] [--folder build/bench] [--leat build/release/cli/leat]
 
 Every pipeline runs with nothing set and with a sweep of fixed settings (`--tune`), one after the other in each round, so that all
 of them meet the same machine; medians count. The best of them and AUTOTUNE are then measured once more: wanted is at least 0.95 of
@@ -74,6 +74,7 @@ def main() -> int:
     parser.add_argument("--photos", type=Path, help="a folder of pictures, one sub-folder a class")
     parser.add_argument("--seconds", type=float, default=4, help="for each setting in each round")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="", help="pipelines with this word in their name")
     parser.add_argument("--folder", type=Path, default=ratios.ROOT / "build/bench", help="where data is kept")
     parser.add_argument("--leat", default=os.environ.get("LEAT", str(ratios.ROOT / "build/release/cli/leat")))
     options = parser.parse_args()
@@ -91,12 +92,13 @@ def main() -> int:
 
     ratios.row("pipeline", "AUTOTUNE", "best by hand", "which is", "ratio", "wanted")
     print("|---|---|---|---|---|---|")
-    pipelines = {what: spec for what, spec, _, _ in (lines[0], lines[2], lines[-2], lines[-1])}
+    pipelines = {what: spec for what, spec, _, _ in (lines[0], lines[2], lines[-2], lines[-1]) if options.only in what}
     for what, spec in pipelines.items():
         good &= compare(what, lambda tune, spec=spec: measure(options, spec, tune)["samples_per_s"], settings(cores), options.rounds)
     for delay in ("0", "1", "5", "20"):
-        tunes = [f"read_ahead={n}" for n in (0, 2, 4, 8, 16, 32, 64)]
-        good &= compare(f"photos, storage takes {delay} ms to read one", at_storage(delay), tunes, options.rounds)
+        tunes, what = [f"read_ahead={n}" for n in (0, 2, 4, 8, 16, 32, 64)], f"photos, storage takes {delay} ms to read one"
+        if options.only in what:
+            good &= compare(what, at_storage(delay), tunes, options.rounds)
     print()
     ratios.row("pipeline at 90 % of its rate", "consumer", "waits", "last change of the tuner after", "wanted")
     print("|---|---|---|---|---|")

@@ -100,6 +100,8 @@ const char *cli_count(uint64_t n);   /* 1,281,167   (one of several static buffe
 const char *cli_bytes(double bytes); /* 110 KB                                       */
 const char *cli_time(double seconds);
 const char *cli_bold(FILE *f), *cli_red(FILE *f), *cli_green(FILE *f), *cli_plain(FILE *f);
+/* Whether the locale has letters beyond ASCII, such as the blocks of a bar. */
+bool cli_letters(void);
 double cli_now(void);
 /* A JSON string with quotes and escapes; invalid UTF-8 becomes U+FFFD. */
 void cli_json_string(FILE *f, const char *text);

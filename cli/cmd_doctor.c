@@ -6,7 +6,7 @@
 
 #include "opened.h"
 
-enum { WIDTH_MIN = 40, WIDTH_MAX = 100 };
+enum { WIDTH_MIN = 40, WIDTH_MAX = 100, GAIN_TEXT = 24 };
 static const double ask_bytes = 1073741824.0;
 
 typedef struct doctor {
@@ -83,6 +83,7 @@ static void print_lines(const char *text, int indent) {
 static void print_ceilings(const doctor *d) {
     const leat_doctor_report *r = &d->report;
     const int width = columns();
+    const char *block = cli_letters() ? "█" : "#";
     double most = r->rate;
     for (int i = 0; i < r->n_ceilings; i++)
         if (r->ceiling[i].rate > most) most = r->ceiling[i].rate;
@@ -92,22 +93,35 @@ static void print_ceilings(const doctor *d) {
         const int used = printf("  %-14s %10s ", c->name, cli_rate(c->rate));
         const int room = width - used - (i == r->binding ? 9 : 0);
         const int cells = (int)(c->rate / most * (room < 30 ? room : 30) + 0.5);
-        for (int k = 0; k < (cells > 0 ? cells : 1); k++) fputs("█", stdout);
+        for (int k = 0; k < (cells > 0 ? cells : 1); k++) fputs(block, stdout);
         if (i == r->binding) printf(" %s<- binds%s", cli_bold(stdout), cli_plain(stdout));
         putchar('\n');
     }
 }
 
+/* Digits that the measurement carries: x1.32, x13.1, x1,073. */
+static const char *gain_text(char out[GAIN_TEXT], double gain) {
+    if (gain >= 99.5) snprintf(out, GAIN_TEXT, "x%s", cli_rate(gain));
+    else snprintf(out, GAIN_TEXT, gain < 9.995 ? "x%.2f" : "x%.1f", gain);
+    return out;
+}
+
+/* Rounds of a trial that differ by more than this are told. */
+static const double unsteady = 0.2;
+
 static void print_remedy(const leat_remedy *m, int number) {
-    char line[400], times[40] = "";
-    if (m->gain > 0) snprintf(times, sizeof times, ": x%.2f, %s/s", m->gain, cli_rate(m->rate));
+    char line[400], times[40] = "", gain[GAIN_TEXT];
+    if (m->gain > 0) snprintf(times, sizeof times, ": %s, %s/s", gain_text(gain, m->gain), cli_rate(m->rate));
     else if (m->rate > 0) snprintf(times, sizeof times, ": %s/s", cli_rate(m->rate));
     snprintf(line, sizeof line, "%d  %s%s", number, m->title, times);
     printf("%s", cli_bold(stdout));
     print_wrapped(line, 2);
     printf("%s", cli_plain(stdout));
     if (*m->cost) print_wrapped(m->cost, 5);
-    snprintf(line, sizeof line, "%s: %s", m->rate > 0 ? "predicted from" : "not measured", m->how);
+    snprintf(line, sizeof line, "predicted from: %s", m->how);
+    if (m->rate > 0 && m->spread > unsteady)
+        snprintf(line + strlen(line), sizeof line - strlen(line), "; rounds differed by %.0f %%",
+                 m->spread * 100);
     if (m->rate > 0) print_wrapped(line, 5);
     print_lines(m->command, 5);
 }
@@ -128,7 +142,10 @@ static void print_report(const doctor *d) {
     if (r->n_remedies > 0) printf("\nRemedies, by gain\n");
     for (int i = 0; i < r->n_remedies; i++) print_remedy(&r->remedies[i], i + 1);
     if (r->n_remedies == 0 && r->input_binds) printf("\nNo remedy that was tried makes it faster by 5 %%.\n");
-    if (*r->note) print_wrapped(r->note, 0);
+    if (*r->note) {
+        putchar('\n');
+        print_wrapped(r->note, 0);
+    }
 }
 
 static void print_applied(const doctor *d) {
@@ -137,9 +154,11 @@ static void print_applied(const doctor *d) {
     printf("\nApplied: %s\n", m->title);
     printf("  before     %s/s\n", cli_rate(a->rate_before));
     printf("  after      %s/s\n", cli_rate(a->rate_after));
-    printf("  predicted  x%.2f\n", m->gain);
-    printf("  measured   x%.2f\n", a->gain);
+    char gain[GAIN_TEXT];
+    printf("  predicted  %s\n", m->gain > 0 ? gain_text(gain, m->gain) : "nothing");
+    printf("  measured   %s\n", gain_text(gain, a->gain));
     if (*a->folder) printf("  written    %s to %s\n", cli_bytes((double)a->written_bytes), a->folder);
+    if (strcmp(a->text, d->report.text) != 0) printf("  measured with\n     %s\n", a->text);
 }
 
 /* ----------------------------------------------------------------------------------------- for programs */
@@ -203,6 +222,8 @@ static void print_json(const doctor *d) {
                "\"written_bytes\": %" PRIu64 ", ",
                (int)d->apply, a->rate_before, a->rate_after, a->gain, a->spread, a->written_bytes);
         print_string("folder", a->folder);
+        printf(", ");
+        print_string("spec", a->text);
         printf("}");
     }
     printf("\n}\n");

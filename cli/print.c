@@ -45,9 +45,20 @@ const char *cli_time(double s) {
     return out;
 }
 
+bool cli_letters(void) {
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *word = getenv(names[i]);
+        if (word && *word)
+            return strstr(word, "UTF-8") || strstr(word, "utf-8") || strstr(word, "UTF8") ||
+                   strstr(word, "utf8");
+    }
+    return false;
+}
+
 static bool colours(FILE *f) {
-    const char *no = getenv("NO_COLOR");
-    return isatty(fileno(f)) && !(no && *no);
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(f)) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 const char *cli_bold(FILE *f) {
     return colours(f) ? "\033[1m" : "";

@@ -94,17 +94,6 @@ static bool has_colours(void) {
     return true;
 }
 
-static bool has_letters(void) {
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *word = getenv(names[i]);
-        if (word && *word)
-            return strstr(word, "UTF-8") || strstr(word, "utf-8") || strstr(word, "UTF8") ||
-                   strstr(word, "utf8");
-    }
-    return false;
-}
-
 top_paper top_terminal_paper(FILE *out) {
     struct winsize size = {0};
     const bool screen = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
@@ -112,7 +101,7 @@ top_paper top_terminal_paper(FILE *out) {
                        .width = screen && size.ws_col > 0 ? size.ws_col : 80,
                        .height = screen && size.ws_row > 0 ? size.ws_row : 24,
                        .colours = has_colours(),
-                       .letters = has_letters(),
+                       .letters = cli_letters(),
                        .end = "\n"};
 }
 

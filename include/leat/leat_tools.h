@@ -638,7 +638,8 @@ typedef struct leat_doctor_applied { /* what a remedy has brought               
     double spread;                   /* of the gain between rounds, as a share of it           */
     uint64_t written_bytes;
     char folder[1000];    /* holds what was written; "" = nothing was. The caller keeps or removes it */
-    uint64_t reserved[8]; /* 0 */
+    const char *text;     /* of the pipeline with the remedy; lives as long as the report          */
+    uint64_t reserved[7]; /* 0 */
 } leat_doctor_applied;
 
 /* Carries out remedy number `which` of a report (from 0) for the whole data set, in a new folder below doctor->folder, and

@@ -65,7 +65,10 @@ enum {
     LEAT_OP_COMBINES = 1 << 17,   /* its argument `texts` has pipelines, as texts or as @NAME    */
     LEAT_OP_EPOCHAL = 1 << 18,    /* draws nothing, but gives something else in every epoch      */
     LEAT_OP_RESIZES = 1 << 19,    /* resizes whole pictures to a size that the text gives        */
-    LEAT_OP_SHARED = 1 << 20      /* ... of SIZED: global_size= is the size of all ranks together */
+    LEAT_OP_SHARED = 1 << 20,     /* ... of SIZED: global_size= is the size of all ranks together */
+    LEAT_OP_FITS =
+        1 << 21, /* gives a size of the text, and shows what it would of a larger copy of the picture */
+    LEAT_OP_CUTS = 1 << 22 /* shows a part, or adds a border, of a number of pixels       */
 };
 
 /* leat__op.on_device: the numbers that are drawn for a device are those of flips, warps or affine points. */

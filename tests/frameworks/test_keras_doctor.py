@@ -204,7 +204,8 @@ def test_augmentation_in_the_model():
     found = fit(model, x, leat.keras.Doctor(steps=8, show=False), y=LABELS, batch_size=4)
     augmentation = found.find("augmentation")
     assert augmentation is not None and "random_rotation" in augmentation.evidence, str(found)
-    assert any("leat.keras.lift(model, ds)" in remedy.change for remedy in found.remedies)
+    lifted = next(remedy for remedy in found.remedies if "leat.keras.lift(model, ds)" in remedy.change)
+    assert augmentation.share <= 0.9 and 1 < lifted.gain < 10.1  # layers that are timed alone may take longer than the whole step
     if BACKEND != "torch":
         assert "RandomShear and RandomPerspective" in augmentation.evidence and "XLA off for the whole model" in augmentation.evidence
     assert ("eager" in causes(found)) == (BACKEND == "jax")  # there such a layer leaves every step uncompiled

@@ -67,6 +67,8 @@ static void test_a_slow_function(void **state) {
     assert_true(cache->gain > 1.3 && strstr(cache->command, "cache | batch 4"));
     assert_int_equal(leat_doctor_apply(&applied, &report, which, spec, &config, &doctor, &err), 0);
     assert_true(applied.gain > 1.3 && applied.rate_after > applied.rate_before);
+    assert_true(applied.text && strstr(applied.text, "cache | batch 4"));
+    assert_true(applied.written_bytes == 0 && applied.folder[0] == 0);
     assert_true(remedy(&report, "function", &which) && report.remedies[which].kind == LEAT_REMEDY_ADVICE);
     assert_int_equal(leat_doctor_apply(&applied, &report, which, spec, &config, &doctor, &err),
                      LEAT_ERR_UNSUPPORTED);

@@ -13,6 +13,7 @@ from .keras_steps import Steps
 from .layers import SLOW, USUAL, keras_rows, operations, tell_layers
 from .remedies import MUCH, kind_of, tell_copies, tell_epochs, tell_waiting
 
+MOST = 0.9  # of a step: layers are timed one by one, which takes longer than all of them together
 WITHOUT_XLA = "RandomRotation, RandomZoom, RandomTranslation, RandomCrop, RandomShear and RandomPerspective"
 QUICK_REMEDY = {
     "ModelCheckpoint": 'ModelCheckpoint(path, save_freq="epoch")',
@@ -110,7 +111,7 @@ def _tell_augmentation(found: Diagnosis, model: Any, steps: Steps, seen: Seen, g
     if not layers:
         return
     timed = seen.measured.get("layers", [])
-    seconds = sum(time for _, time in timed)
+    seconds = min(sum(time for _, time in timed), MOST * found.compute_s)
     share = seconds / found.step_s if found.step_s > 0 else 0.0
     off = sorted({type(layer).__name__ for layer in layers if not getattr(layer, "supports_jit", True)})
     evidence = ", ".join(f"{layer.name} {duration(time)}" for layer, time in timed) or "their time was not measured"

@@ -254,8 +254,8 @@ def _tell_serial_map(case: Case, node: Node, share: float, n: int) -> None:
     else:
         cause = "serial map"
         why = f"contains {', '.join(function.stateful[:3])}, so TensorFlow runs" if function.stateful else "runs"
-    case.found.add(Finding(cause, f"{named(node)} {why} one call after the other: {percent(share)} of a step is waiting for it, with "
-                           f"{n - 1} of {n} cores unused.", share, _evidence(case, node)))
+    case.found.add(Finding(cause, f"{named(node)} {why} one call after the other, on one of {n} cores: {percent(share)} of a step is "
+                           "waiting for it.", share, _evidence(case, node)))
     order = "the seed no longer fixes which picture gets which draw" if function.random else ""
     case.found.offer(Remedy("calls side by side", gain, order, f"dataset.map({_name(node)}, {AUTO})"))
     if function.decodes:
@@ -381,7 +381,7 @@ def _show_stages(case: Case) -> None:
     for part in case.parts:
         for node in part.nodes:
             each = node.seconds / case.batches
-            if each < 0.01 * case.work():
+            if each < 0.01 * case.work() or node.name == "Root":  # the end of the pipeline, no work of it
                 continue
             rate = case.samples * part.threads / each
             rows.append((named(node), f"{part.threads}", duration(each / case.samples), f"{rate:,.0f}"))

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/runtime/waits.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,6 +35,22 @@ static bool read_delay(int fd, uint64_t *ns) {
     if (*end != ' ') return false;
     *ns = strtoull(end, NULL, 10);
     return true;
+}
+
+uint64_t leat__waits_queued(void) {
+    uint64_t sum = 0, one;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[sizeof task->d_name + 40];
+        if (task->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", task->d_name);
+        const int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (read_delay(fd, &one)) sum += one;
+        close(fd);
+    }
+    if (tasks) closedir(tasks);
+    return sum;
 }
 
 leat__moment leat__waits_now(const leat__waits *waits) {

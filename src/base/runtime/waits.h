@@ -28,5 +28,8 @@ void leat__waits_close(leat__waits *waits);
 leat__moment leat__waits_now(const leat__waits *waits);
 /* Time between two moments of a thread in which it was blocked. */
 uint64_t leat__waits_between(const leat__moment *from, const leat__moment *to);
+/* Nanoseconds that the threads of this process could have run and had no core, summed over those that live now. Opens a file
+ * for each thread; 0 if the kernel does not tell. */
+uint64_t leat__waits_queued(void);
 
 #endif

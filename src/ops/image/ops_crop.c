@@ -325,6 +325,7 @@ static int plan_distorted(leat__planner *planner, const leat__use *use, leat_err
 const leat__op leat__ops_crop[] = {
     {.name = "crop_to_bounding_box",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_CUTS,
      .help = "The part of a given size at a given place; only that part is decoded.",
      .like = "tf.image.crop_to_bounding_box, keras.ops.image.crop_images, keras.layers.Cropping2D, "
              "torchvision functional.crop, PIL.Image.Image.crop",
@@ -344,6 +345,7 @@ const leat__op leat__ops_crop[] = {
              LEAT_ARG_FIELD_NAMED}},
     {.name = "center_crop",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_CUTS,
      .help = "The middle part, of a given size; only that part is decoded.",
      .like = "keras.layers.CenterCrop, torchvision CenterCrop, albumentations CenterCrop",
      .plan = plan_center_crop,
@@ -360,6 +362,7 @@ const leat__op leat__ops_crop[] = {
              LEAT_ARG_FIELD_NAMED}},
     {.name = "random_crop",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_CUTS,
      .help = "A part of a given size at a drawn place; only that part is decoded.",
      .like = "tf.image.random_crop, tf.image.stateless_random_crop, keras.layers.RandomCrop, torchvision "
              "RandomCrop, albumentations RandomCrop",
@@ -379,6 +382,7 @@ const leat__op leat__ops_crop[] = {
              LEAT_ARG_FIELD_NAMED}},
     {.name = "random_resized_crop",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_FITS,
      .help = "A part of drawn area, aspect ratio and place, resized; only that part is decoded.",
      .like = "torchvision RandomResizedCrop, albumentations RandomResizedCrop",
      .random = true,
@@ -405,6 +409,7 @@ const leat__op leat__ops_crop[] = {
              LEAT_ARG_FIELD_NAMED}},
     {.name = "sample_distorted_bounding_box",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_FITS,
      .help =
          "A part of drawn height, aspect ratio and place as TensorFlow draws it, resized; only that part is "
          "decoded.",

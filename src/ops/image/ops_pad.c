@@ -80,6 +80,7 @@ static int plan_pad(leat__planner *planner, const leat__use *use, leat_error *er
 const leat__op leat__ops_pad[] = {
     {.name = "pad",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_CUTS,
      .help = "A border around the picture.",
      .like = "tf.image.pad_to_bounding_box, tf.pad, keras.ops.image.pad_images, keras.layers.ZeroPadding2D, "
              "torchvision Pad, PIL.ImageOps.expand",

@@ -306,7 +306,7 @@ const leat__op leat__ops_resize[] = {
      .like = "tf.image.resize, keras.layers.Resizing, keras.ops.image.resize, "
              "keras.preprocessing.image.smart_resize, torchvision Resize, PIL.Image.Image.resize, "
              "albumentations Resize",
-     .flags = LEAT_OP_RESIZES,
+     .flags = LEAT_OP_RESIZES | LEAT_OP_FITS,
      .plan = plan_resize,
      .arg = {LEAT_ARG_HEIGHT,
              LEAT_ARG_WIDTH,
@@ -327,12 +327,14 @@ const leat__op leat__ops_resize[] = {
              LEAT_ARG_FIELD_NAMED}},
     {.name = "resize_with_crop_or_pad",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_CUTS,
      .help = "This size by cutting off or adding zeros, the same on both sides; values stay as they are.",
      .like = "tf.image.resize_with_crop_or_pad, torchvision CenterCrop, albumentations PadIfNeeded",
      .plan = plan_resize_with_crop_or_pad,
      .arg = {LEAT_ARG_HEIGHT, LEAT_ARG_WIDTH, LEAT_ARG_FIELD_NAMED}},
     {.name = "resize_with_pad",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_FITS,
      .help = "Resized to fit into this size with its aspect ratio, with zeros around it.",
      .like = "tf.image.resize_with_pad, keras.utils.image_dataset_from_directory(pad_to_aspect_ratio), "
              "PIL.ImageOps.pad, albumentations LongestMaxSize",
@@ -340,6 +342,7 @@ const leat__op leat__ops_resize[] = {
      .arg = {LEAT_ARG_HEIGHT, LEAT_ARG_WIDTH, LEAT_ARG_TF_METHOD, LEAT_ARG_ANTIALIAS, LEAT_ARG_FIELD_NAMED}},
     {.name = "resize_shorter",
      .kind = LEAT_OP_IMAGE,
+     .flags = LEAT_OP_FITS,
      .help =
          "Resized with its aspect ratio so that the shorter side has this length; a crop usually follows.",
      .like = "torchvision Resize, albumentations SmallestMaxSize",

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat_doctor: runs the pipeline, measures ceilings, names the cause, tries remedies. */
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/runtime/waits.h"
 #include "tools/doctor/doctor.h"
 
 enum { MOMENTS = 100, TRIAL_ROUNDS = 3, APPLY_ROUNDS = 5 };
 static const double worth = 1.05; /* smaller gains are not told: machines vary by as much */
+static const double warm_least_s =
+    0.5; /* in which the tuner finds how many slots a trial needs, and touches them */
+static const double taken = 0.15; /* of the cores by other programs: less is usual */
 
 int leat__doctor_progress(const leat__doctor *d, const char *what, uint64_t done, uint64_t total,
                           leat_error *err) {
@@ -78,14 +84,40 @@ static bool has_pictures(const leat_pipeline *pipeline) {
            (strcmp(first.name, "image") == 0 || first.layout != LEAT_LAYOUT_NONE);
 }
 
+static void add_note(leat__doctor *d, const char *fmt, ...) LEAT_PRINTF(2, 3);
+static void add_note(leat__doctor *d, const char *fmt, ...) {
+    char *note = d->report->note;
+    const size_t cap = sizeof d->report->note, n = strlen(note);
+    va_list args;
+    if (n + 1 < cap && n > 0) snprintf(note + n, cap - n, " ");
+    va_start(args, fmt);
+    vsnprintf(note + strlen(note), cap - strlen(note), fmt, args);
+    va_end(args);
+}
+
+/* Threads wait for a core while this process does not have all of them: other programs do. */
+static void tell_others(leat__doctor *d) {
+    const double wanted = d->cores_used + d->queued;
+    if (d->queued > taken * d->cores && d->cores_used < (1 - taken) * d->cores && d->throttled < taken)
+        add_note(d,
+                 "Other programs had cores that this one wanted: its threads waited for a core in %.0f %% of "
+                 "their "
+                 "time. Rates and gains will differ when those programs have ended.",
+                 100 * d->queued / wanted);
+}
+
 static int measure_base(leat__doctor *d, leat_error *err) {
     leat_doctor_report *report = d->report;
     leat__series series = {.moments = keep(report, MOMENTS * sizeof *report->moments),
                            .cap = MOMENTS,
                            .every_s = d->doctor.seconds / (MOMENTS / 2)};
     if (!series.moments) return leat__fail_memory(err, MOMENTS * sizeof *report->moments, "a report");
-    const uint64_t throttled = leat__limits_throttled("");
+    const uint64_t throttled = leat__limits_throttled(""), queued = leat__waits_queued();
+    const uint64_t used = leat__clock_read(CLOCK_PROCESS_CPUTIME_ID), began = leat__now_ns();
     LEAT_TRY(leat__runner_measure(&d->base, d->doctor.seconds, &d->now, &series, err));
+    const double took = (double)(leat__now_ns() - began);
+    d->queued = (double)(leat__waits_queued() - queued) / took;
+    d->cores_used = (double)(leat__clock_read(CLOCK_PROCESS_CPUTIME_ID) - used) / took;
     const double stopped = (double)(leat__limits_throttled("") - throttled) * 1e-9;
     const leat_stats *s = &d->now.stats;
     d->throttled = LEAT_MIN(stopped / (d->now.seconds * LEAT_CLAMP(s->n_threads, 1, 1024)), 1.0);
@@ -102,6 +134,7 @@ static int measure_base(leat__doctor *d, leat_error *err) {
     report->stats = *s;
     report->moments = series.moments;
     report->n_moments = series.n;
+    tell_others(d);
     return 0;
 }
 
@@ -121,7 +154,7 @@ int leat__doctor_try(leat__doctor *d, const leat__remedy_row *row, leat__change 
     change->config.log = NULL; /* the pipeline itself has said it all */
     LEAT_TRY(leat__runner_open(&trial, d->spec, text, &change->config, &d->consumer, err));
     rc = row->accepts && !row->accepts(trial.pipeline) ? LEAT_END : 0;
-    if (rc == 0) rc = leat__runner_warm(&trial, seconds / 3, err);
+    if (rc == 0) rc = leat__runner_warm(&trial, LEAT_MAX(seconds / 3, warm_least_s), err);
     const int rounds = change->limit == UINT64_MAX ? APPLY_ROUNDS : TRIAL_ROUNDS;
     if (rc == 0) rc = leat__runners_compare(&d->base, &trial, seconds, rounds, out, err);
     if (rc == 0 && row->cost) row->cost(d, change, &out->last);
@@ -160,10 +193,11 @@ static uint64_t trial_samples(const leat__doctor *d) {
 /* A folder for one trial, empty: false when there can be none, and the report says so. */
 static bool make_folder(leat__doctor *d, char *folder, size_t cap) {
     leat_error err;
-    if (*d->report->note) return false;
+    if (d->no_folder) return false;
     if (leat__dir_temporary(folder, cap, d->doctor.folder, &err) == 0) return true;
-    snprintf(d->report->note, sizeof d->report->note,
-             "Remedies that write files were not tried: %.180s. --folder names another place.", err.message);
+    d->no_folder = true;
+    add_note(d, "Remedies that write files were not tried: %.180s. --folder names another place.",
+             err.message);
     return false;
 }
 
@@ -281,9 +315,11 @@ static int apply(leat__doctor *d, const leat__remedy_row *row, leat_doctor_appli
     out->gain = versus.gain;
     out->spread = versus.spread;
     out->written_bytes = change.written ? change.written : change.write_bytes;
+    const char *text = rc == 0 ? leat__edit_text(&change.edit) : NULL;
+    out->text = text ? keep_text(d->report, text, strlen(text)) : NULL;
     leat__change_free(&change);
     if (rc == LEAT_END) return leat__fail(err, LEAT_ERR_UNSUPPORTED, "%s does not apply here", row->name);
-    return rc;
+    return rc == 0 && !out->text ? leat__fail_memory(err, 1000, "a pipeline text") : rc;
 }
 
 int leat_doctor_apply(leat_doctor_applied *out, const leat_doctor_report *report, int which,
@@ -305,7 +341,9 @@ int leat_doctor_apply(leat_doctor_applied *out, const leat_doctor_report *report
     if (rc == 0) rc = apply(d, row, out, err);
     leat__runner_close(&d->base);
     leat__free(d);
-    if (rc < 0) leat__dir_remove(out->folder);
-    if (rc < 0) out->folder[0] = 0;
+    if (rc < 0 || out->written_bytes == 0) { /* a cache in memory writes nothing */
+        leat__dir_remove(out->folder);
+        out->folder[0] = 0;
+    }
     return rc;
 }

@@ -93,6 +93,8 @@ typedef struct leat__doctor { /* what is known when remedies are looked for */
     double quota_cores;                       /* 0 = none                                   */
     double throttled;                         /* share of the workers' time under the quota */
     double pressure;                          /* percent of the last ten seconds            */
+    double cores_used, queued;                /* by all threads; cores that they wanted and did not get */
+    bool no_folder;                           /* remedies that write cannot be tried        */
     double cold, cold_sequential, bytes_each; /* storage: samples/s, and bytes of a sample  */
     double consumer_rate;                     /* samples/s that it takes, 0 = as many as there are */
     double work_s[LEAT_STAGE_COUNT];          /* of one sample, by stage                    */
@@ -154,6 +156,9 @@ typedef struct leat__remedy_row {
     bool (*accepts)(const leat_pipeline *pipeline);
 } leat__remedy_row;
 
+/* Bytes as people say them: 840 KB, 1.3 GB. Returns out. */
+enum { LEAT_BYTES_TEXT = 24 };
+const char *leat__bytes_text(char out[LEAT_BYTES_TEXT], double bytes);
 /* A trial does it for no more samples than take about 256 MB; one at least. */
 void leat__change_bound(leat__change *change, uint64_t bytes_each);
 /* The table. NULL behind the last row. */

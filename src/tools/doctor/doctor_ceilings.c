@@ -244,10 +244,24 @@ static void add_stages(leat__doctor *d) {
     }
 }
 
+/* Reader threads of a stream, each with a shard of its own. */
+static void add_stream(leat__doctor *d) {
+    const leat_stats *s = &d->now.stats;
+    if (!leat__doctor_plan(d)->stream || !(s->readers_s > 0)) return;
+    const int threads = LEAT_CLAMP(s->shards, 1, LEAT_MAX(s->n_readers, 1));
+    const double one = s->readers_s / (double)LEAT_MAX(s->samples, 1);
+    char how[120];
+    snprintf(how, sizeof how, "records are read, inflated and filtered by %d thread%s, %.1f us for each",
+             threads, threads == 1 ? "" : "s", one * 1e6);
+    /* A pipeline that has just read faster has shown what its stream gives. */
+    add(d, "stream", LEAT_MAX(threads / one, d->now.rate), how);
+}
+
 int leat__doctor_ceilings(leat__doctor *d, leat_error *err) {
     const double seconds = LEAT_MAX(d->doctor.seconds / 6, 0.1);
     LEAT_TRY(leat__doctor_progress(d, "reading files", 0, 2, err));
     LEAT_TRY(add_storage(d, seconds, err));
+    add_stream(d);
     add_stages(d);
     LEAT_TRY(leat__doctor_progress(d, "copying memory", 1, 2, err));
     LEAT_TRY(add_memory(d, 0.1, err));

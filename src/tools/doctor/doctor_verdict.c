@@ -135,9 +135,10 @@ static void refine_reading(leat__doctor *d) {
     const leat_diagnosis *v = &d->report->verdict;
     const bool reading = v->bottleneck == LEAT_BOTTLENECK_READ || v->bottleneck == LEAT_BOTTLENECK_STORAGE;
     if (!reading || !leat__doctor_plan(d)->source->class->opens || !(d->bytes_each < SMALL_FILE)) return;
+    const double us = d->work_s[LEAT_STAGE_READ] * 1e6;
     tell(d, LEAT_BOTTLENECK_FILES, v->percent / 100.0,
-         "Opening many small files is the bottleneck: %.1f KB each, %.2f ms to read one.",
-         d->bytes_each / 1e3, d->work_s[LEAT_STAGE_READ] * 1e3);
+         "Opening many small files is the bottleneck: %.1f KB each, %.1f %s to read one.",
+         d->bytes_each / 1e3, us < 1000 ? us : us / 1000, us < 1000 ? "us" : "ms");
 }
 
 static int ceiling_of(const leat__doctor *d, const char *name) {
@@ -154,6 +155,7 @@ static const char *binding_name(const leat__doctor *d) {
     case LEAT_BOTTLENECK_FILES:
     case LEAT_BOTTLENECK_READ: return "storage, warm";
     case LEAT_BOTTLENECK_CALL: return "call";
+    case LEAT_BOTTLENECK_STREAM: return "stream";
     case LEAT_BOTTLENECK_PARSE: return "parse";
     case LEAT_BOTTLENECK_DECODE: return "decode";
     case LEAT_BOTTLENECK_TRANSFORM: return "transform";
@@ -173,6 +175,7 @@ void leat__doctor_verdict(leat__doctor *d) {
     const double idle = LEAT_CLAMP(s->full_s / time, 0.0, 1.0);
     if (!find_machine(d) && !find_settings(d, idle) && !find_work(d, idle)) {
         leat_diagnose(&report->verdict, d->base.pipeline, s, d->now.seconds, NULL);
+        if (!d->doctor.no_trials) report->verdict.remedy[0] = 0; /* trials tell which remedy is one here */
         refine_reading(d);
     }
     report->input_binds = !(d->consumer.step_ns > 0 && d->now.wait < served);

@@ -30,6 +30,14 @@ void leat__change_bound(leat__change *change, uint64_t bytes_each) {
     if (change->limit != UINT64_MAX) change->limit = LEAT_CLAMP(most, (uint64_t)1, change->limit);
 }
 
+const char *leat__bytes_text(char out[LEAT_BYTES_TEXT], double bytes) {
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    int u = 0;
+    for (; bytes >= 999.5 && u < 4; u++) bytes /= 1000;
+    snprintf(out, LEAT_BYTES_TEXT, u == 0 || bytes >= 9.95 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
+    return out;
+}
+
 static int say_text(leat__change *change, leat_error *err) {
     const char *text = leat__edit_text(&change->edit);
     if (!text) return leat__fail_memory(err, 1000, "a pipeline text");
@@ -108,7 +116,8 @@ static int slots_change(const leat__doctor *d, leat__change *change, leat_error 
 
 static void slots_cost(const leat__doctor *d, leat__change *change, const leat__measured *after) {
     const double more = (double)after->stats.memory_bytes - (double)d->now.stats.memory_bytes;
-    snprintf(change->cost, sizeof change->cost, "%.0f MB more memory", LEAT_MAX(more, 0) / 1e6);
+    char bytes[LEAT_BYTES_TEXT];
+    snprintf(change->cost, sizeof change->cost, "%s more memory", leat__bytes_text(bytes, LEAT_MAX(more, 0)));
 }
 
 static bool budget_applies(const leat__doctor *d) {
@@ -119,8 +128,10 @@ static bool budget_applies(const leat__doctor *d) {
 static int budget_change(const leat__doctor *d, leat__change *change, leat_error *err) {
     (void)err;
     change->config.memory_max_bytes = 0;
-    set_title(change, "a larger byte budget: %.1f GB, not %.1f MB", (double)leat__memory_available() / 4e9,
-              (double)d->config.memory_max_bytes / 1e6);
+    char large[LEAT_BYTES_TEXT], small[LEAT_BYTES_TEXT];
+    set_title(change, "a larger byte budget: %s, not %s",
+              leat__bytes_text(large, (double)leat__memory_available() / 4),
+              leat__bytes_text(small, (double)d->config.memory_max_bytes));
     leat__change_say(
         change, "without --memory    (leat_config.memory_max_bytes = 0: a quarter of what is available)");
     return 0;
@@ -128,8 +139,10 @@ static int budget_change(const leat__doctor *d, leat__change *change, leat_error
 
 static void budget_cost(const leat__doctor *d, leat__change *change, const leat__measured *after) {
     (void)d;
-    snprintf(change->cost, sizeof change->cost, "up to %.1f GB of memory; %.0f MB held in the trial",
-             (double)after->stats.memory_max_bytes / 1e9, (double)after->stats.memory_bytes / 1e6);
+    char most[LEAT_BYTES_TEXT], held[LEAT_BYTES_TEXT];
+    snprintf(change->cost, sizeof change->cost, "up to %s of memory; %s held in the trial",
+             leat__bytes_text(most, (double)after->stats.memory_max_bytes),
+             leat__bytes_text(held, (double)after->stats.memory_bytes));
 }
 
 static bool frugal_applies(const leat__doctor *d) {
@@ -219,8 +232,10 @@ static int cache_change(const leat__doctor *d, leat__change *change, leat_error 
 static void cache_cost(const leat__doctor *d, leat__change *change, const leat__measured *after) {
     const uint64_t n = LEAT_MIN(change->limit, (uint64_t)d->report->epoch_samples);
     const double each = (double)after->stats.cache_bytes / (double)LEAT_MAX(n, 1);
-    snprintf(change->cost, sizeof change->cost, "%.2f GB of %s; the first epoch is as now",
-             each * (double)d->report->epoch_samples / 1e9, change->write_bytes ? "disk" : "memory");
+    char bytes[LEAT_BYTES_TEXT];
+    snprintf(change->cost, sizeof change->cost, "%s of %s; the first epoch is as now",
+             leat__bytes_text(bytes, each * (double)d->report->epoch_samples),
+             change->write_bytes ? "disk" : "memory");
 }
 
 /* The last operation on pixels or fields. */
@@ -327,7 +342,8 @@ static bool order_applies(const leat__doctor *d) {
 static int order_change(const leat__doctor *d, leat__change *change, leat_error *err) {
     int first;
     const int at = late_resize(d->spec, &first);
-    set_title(change, "resize first, then the other %d operation%s", at - first, at - first == 1 ? "" : "s");
+    if (at - first == 1) set_title(change, "resize first, then the operation in front of it");
+    else set_title(change, "resize first, then the %d operations in front of it", at - first);
     snprintf(change->cost, sizeof change->cost, "amounts in pixels (blur, crop) mean the small picture then");
     leat__edit_move(&change->edit, at, first);
     return say_text(change, err);

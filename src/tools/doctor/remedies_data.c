@@ -43,6 +43,19 @@ static int find_decode(const leat_spec *spec) {
     return found;
 }
 
+/* The operation that gives pictures their size, whatever theirs is. -1 if there is none, or if an operation in front of it counts
+ * in pixels: it would show another part of a smaller picture. *whole: it resizes whole pictures. */
+static int find_fit(const leat_spec *spec, bool *whole) {
+    for (int i = 1; i < spec->n_uses; i++) {
+        const unsigned flags = spec->use[i].op->flags;
+        if (flags & LEAT_OP_CUTS) return -1;
+        if (!(flags & LEAT_OP_FITS)) continue;
+        *whole = flags & LEAT_OP_RESIZES;
+        return i;
+    }
+    return -1;
+}
+
 /* A size that loses nothing that the text uses: that of the batch if it resizes whole pictures, somewhat more if it crops. */
 static bool find_size(const leat__doctor *d, packed *out) {
     const leat__plan *plan = leat__doctor_plan(d);
@@ -54,7 +67,7 @@ static bool find_size(const leat__doctor *d, packed *out) {
     const int axis = image->layout == LEAT_LAYOUT_NCHW ? 1 : 0;
     int64_t height = image->shape[axis], width = image->shape[axis + 1];
     bool whole = false;
-    for (int i = 0; i < d->spec->n_uses; i++) whole |= (d->spec->use[i].op->flags & LEAT_OP_RESIZES) != 0;
+    if (find_fit(d->spec, &whole) < 0) return false;
     if (height < 1 || width < 1 || height > 16384 || width > 16384) return false;
     if (!whole) height = height * 8 / 7, width = width * 8 / 7;
     out->height = (int)height;
@@ -190,15 +203,20 @@ int leat__pack_raw_change(const leat__doctor *d, leat__change *change, leat_erro
 
 void leat__pack_cost(const leat__doctor *d, leat__change *change, const leat__measured *after) {
     (void)d, (void)after;
-    snprintf(change->cost, sizeof change->cost, "%.2f GB on disk; no pixel changes",
-             (double)change->write_bytes / 1e9);
+    char bytes[LEAT_BYTES_TEXT];
+    snprintf(change->cost, sizeof change->cost, "%s on disk; no pixel changes",
+             leat__bytes_text(bytes, (double)change->write_bytes));
 }
 
 void leat__pack_size_cost(const leat__doctor *d, leat__change *change, const leat__measured *after) {
-    (void)d, (void)after;
+    (void)after;
+    char bytes[LEAT_BYTES_TEXT];
+    bool whole = false;
+    const int fit = find_fit(d->spec, &whole), decode = find_decode(d->spec);
     snprintf(change->cost, sizeof change->cost,
-             "%.2f GB on disk; pictures are resized to this once, for good",
-             (double)change->write_bytes / 1e9);
+             "%s on disk; pictures are squeezed to this size once, for good%s",
+             leat__bytes_text(bytes, (double)change->write_bytes),
+             fit > decode + 1 ? ", before the operations that stand in front of the resize" : "");
 }
 
 /* ------------------------------------------------------------------------------ without compression */
