@@ -111,7 +111,9 @@ def _tell_augmentation(found: Diagnosis, model: Any, steps: Steps, seen: Seen, g
     if not layers:
         return
     timed = seen.measured.get("layers", [])
-    seconds = min(sum(time for _, time in timed), MOST * found.compute_s)
+    alone = seen.measured.get("fixed")
+    slower = max(1.0, found.compute_s / alone[0]) if alone is not None else 1.0  # steps meet other programs, and each other
+    seconds = min(slower * sum(time for _, time in timed), MOST * found.compute_s)
     share = seconds / found.step_s if found.step_s > 0 else 0.0
     off = sorted({type(layer).__name__ for layer in layers if not getattr(layer, "supports_jit", True)})
     evidence = ", ".join(f"{layer.name} {duration(time)}" for layer, time in timed) or "their time was not measured"
