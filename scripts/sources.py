@@ -16,6 +16,11 @@ BEGIN = "# lists: written by scripts/sources.py\n"
 END = "# lists: end\n"
 ROOMS = ("base", "format", "order", "source", "decode", "image", "cache", "sample", "plan", "ops", "stream", "run", "tools")
 
+SRC = ROOT / "src"
+# Files of AVX2 that ARM does not compile: one of NEON with the same name takes their whole place.
+X86_ALONE = sorted(path.relative_to(SRC).as_posix() for path in SRC.glob("*/x86/*_avx2.c")
+                   if (path.parent.parent / "arm" / path.name.replace("_avx2", "_neon")).exists())
+
 # meson.build -> [(name of the list, patterns below its folder, "files" or "names")]
 LISTS = {
     "meson.build": [("public_headers", ["include/leat/*.h"], "files"), ("examples", ["examples/*.c"], "names")],
@@ -23,7 +28,8 @@ LISTS = {
     + [
         ("entry_sources", ["*.c"], "files"),
         ("sse42_sources", ["*/x86/*_sse42.c"], "files"),
-        ("avx2_sources", ["*/x86/*_avx2.c"], "files"),
+        ("avx2_sources", ["*/x86/*_avx2.c", *("!" + name for name in X86_ALONE)], "files"),
+        ("x86_alone_sources", X86_ALONE, "files"),
         ("vpclmul_sources", ["*/x86/*_vpclmul.c"], "files"),
         ("arm_sources", ["*/arm/*_arm.c"], "files"),
         ("neon_sources", ["*/arm/*_neon.c"], "files"),

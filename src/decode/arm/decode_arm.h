@@ -6,6 +6,6 @@
 #include "decode/jpeg/jpeg_dsp.h"
 
 void leat__jpeg_dsp_init_idct_neon(leat__jpeg_dsp *dsp);
-void leat__jpeg_dsp_init_colour_neon(leat__jpeg_dsp *dsp);
+void leat__jpeg_dsp_init_rgb_neon(leat__jpeg_dsp *dsp);
 
 #endif

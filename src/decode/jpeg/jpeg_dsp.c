@@ -50,7 +50,7 @@ void leat__jpeg_dsp_init(leat__jpeg_dsp *dsp, unsigned cpu_flags) {
         leat__jpeg_dsp_init_idct_avx2(dsp);
 #else
         leat__jpeg_dsp_init_idct_neon(dsp);
-        leat__jpeg_dsp_init_colour_neon(dsp);
+        leat__jpeg_dsp_init_rgb_neon(dsp);
 #endif
     }
 #else

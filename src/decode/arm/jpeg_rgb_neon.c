@@ -48,7 +48,7 @@ static LEAT_FN_JPEG_RGB_PLANES(rgb_planes_neon) {
     }
 }
 
-void leat__jpeg_dsp_init_colour_neon(leat__jpeg_dsp *dsp) {
+void leat__jpeg_dsp_init_rgb_neon(leat__jpeg_dsp *dsp) {
     dsp->rgb = rgb_neon;
     dsp->rgb_planes = rgb_planes_neon;
 }
