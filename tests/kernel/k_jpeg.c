@@ -107,6 +107,102 @@ static void check_blocks(const leat__image_dsp *unused, const leat__image_dsp *u
     }
 }
 
+/* Blocks and last coefficients of two runs, and where they ended. */
+typedef struct two_runs {
+    int16_t blocks[2][64 * (N_BLOCKS + 1)];
+    uint8_t last[2][N_BLOCKS];
+    int64_t bit[2], prediction[2], done, bad;
+} two_runs;
+
+static int64_t bit_of(const leat__jpeg_scan *scan, const leat__jpeg_bits *reader) {
+    return 8 * (reader->next - scan->window) - (int64_t)reader->count;
+}
+
+static int64_t sum_of(const int prediction[3]) {
+    return prediction[0] + 3 * prediction[1] + 9 * prediction[2];
+}
+
+static void run_two(const leat__jpeg_dsp *dsp, leat__jpeg_scan *scan, two_runs *out) {
+    int16_t *const blocks[2] = {out->blocks[0], out->blocks[1]};
+    uint8_t *const last[2] = {out->last[0], out->last[1]};
+    out->done = dsp->read_two(scan, blocks, last, N_BLOCKS);
+    out->bad = scan->bad;
+    out->bit[0] = bit_of(scan, &scan->reader), out->bit[1] = bit_of(scan, &scan->second);
+    out->prediction[0] = sum_of(scan->prediction), out->prediction[1] = sum_of(scan->second_prediction);
+}
+
+static void run_one_by_one(const leat__jpeg_dsp *dsp, leat__jpeg_scan *scan, two_runs *out) {
+    out->done = true;
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) leat__jpeg_scan_take_second(scan);
+        out->done &= dsp->read(scan, out->blocks[i], out->last[i], 0, N_BLOCKS) == N_BLOCKS;
+        out->bit[i] = bit_of(scan, &scan->reader);
+        out->prediction[i] = sum_of(scan->prediction);
+    }
+    out->bad = scan->bad;
+}
+
+/* Two readers in turns, against plain C, and against one after the other if both reach their ends. */
+static void check_read_two(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int singly) {
+    (void)unused, (void)unused_too;
+    static leat__jpeg_dc_table dc;
+    static leat__jpeg_ac_table ac;
+    static leat__jpeg_scan scan[2];
+    leat__jpeg_dsp c, isa;
+    tables(&c, &isa);
+    for (int round = 0; round < 4 * K_ROUNDS; round++) {
+        uint8_t counts[17], symbols[256];
+        random_code(counts, symbols, LEAT_JPEG_DC_SIZE_MAX, 0);
+        bool built = leat__jpeg_dc_build(&dc, counts, symbols);
+        random_code(counts, symbols, LEAT_JPEG_AC_SIZE_MAX, 15);
+        built &= leat__jpeg_ac_build(&ac, counts, symbols);
+        if (!built) continue;
+        begin_noise(scan, &dc, &ac);
+        const size_t apart = k_below(6000);
+        for (int i = 0; i < 2; i++) {
+            for (int u = 0; u < 3; u++) scan[i].unit[u].wanted = true;
+            scan[i].second = (leat__jpeg_bits){.next = scan[i].reader.next + apart};
+            for (int u = 0; u < 3; u++) scan[i].second_prediction[u] = 100 * u;
+        }
+        void *out[2];
+        k_outputs(sizeof(two_runs), 0, &out[0], &out[1]);
+        memset(out[0], 0, sizeof(two_runs));
+        memset(out[1], 0, sizeof(two_runs));
+        two_runs *one = out[0], *two = out[1];
+        run_two(&isa, &scan[1], two);
+        if (singly) run_one_by_one(&c, &scan[0], one);
+        else run_two(&c, &scan[0], one);
+        const int done = (int)two->done, bad = (int)two->bad;
+        if (singly && (!done || bad)) { /* where runs stop that do not end does not matter */
+            const int64_t ends = one->done && !one->bad;
+            memset(out[0], 0, sizeof *one), memset(out[1], 0, sizeof *two);
+            one->done = ends;
+        }
+        k_compare(sizeof *two, 0, "done %d, bad %d", done, bad);
+    }
+}
+
+static void bench_read_two(const leat__image_dsp *unused, int arg, k_bench *bench) {
+    (void)unused, (void)arg;
+    static leat__jpeg_dc_table dc;
+    static leat__jpeg_ac_table ac;
+    static leat__jpeg_scan scan[2];
+    static two_runs out;
+    leat__jpeg_dsp isa;
+    uint8_t counts[17], symbols[256];
+    leat__jpeg_dsp_init(&isa, k_isa_flags());
+    random_code(counts, symbols, LEAT_JPEG_DC_SIZE_MAX, 0);
+    leat__jpeg_dc_build(&dc, counts, symbols);
+    random_code(counts, symbols, LEAT_JPEG_AC_SIZE_MAX, 15);
+    leat__jpeg_ac_build(&ac, counts, symbols);
+    begin_noise(scan, &dc, &ac);
+    const leat__jpeg_bits begin = scan[0].reader;
+    for (k_bench_begin(bench, sizeof out.blocks); k_bench_go(bench);) {
+        scan[0].reader = scan[0].second = begin;
+        run_two(&isa, &scan[0], &out);
+    }
+}
+
 /* Skipping ends where reading ends, block by block, and finds the same blocks bad. Once, steps of sixteen zeros in one entry
  * of the table added up to what looked like the end of a block: every second code stands for sixteen zeros here. */
 static void check_skip_as_read(const leat__image_dsp *unused, const leat__image_dsp *unused_too, int odd) {
@@ -434,6 +530,8 @@ static void bench_unstuff(const leat__image_dsp *unused, int arg, k_bench *bench
 
 const k_case k_jpeg_cases[] = {
     {"jpeg_read", 0, check_blocks, bench_blocks},
+    {"jpeg_read_two", 0, check_read_two, bench_read_two},
+    {"jpeg_read_two_singly", 1, check_read_two, NULL},
     {"jpeg_skip", 1, check_blocks, bench_blocks},
     {"jpeg_skip_as_read", 0, check_skip_as_read, NULL},
     {"jpeg_skip_as_read_zeros", 1, check_skip_as_read, NULL},

@@ -279,6 +279,73 @@ ALWAYS_INLINE int read_run(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last
     return i;
 }
 
+typedef struct cursor { /* a run of blocks, whose steps take turns with those of another run */
+    leat__jpeg_bits reader;
+    const leat__jpeg_ac_table *ac;
+    size_t k;
+    int16_t *block;
+    uint8_t *last;
+    int *prediction;
+    int unit, left;
+} cursor;
+
+ALWAYS_INLINE void begin_block(cursor *of, const leat__jpeg_scan *scan, bool *bad) {
+    const leat__jpeg_unit *unit = &scan->unit[of->unit];
+    int *prediction = &of->prediction[unit->component];
+    const int dc = *prediction + read_difference(unit->dc, &of->reader, bad);
+    *prediction = dc;
+    of->block[0] = (int16_t)dc;
+    *bad |= dc != (int16_t)dc;
+    of->ac = unit->ac;
+    of->k = 0;
+    if (++of->unit == scan->n_units) of->unit = 0;
+}
+
+/* False when the run is complete, or the window ended. */
+ALWAYS_INLINE bool run_step(cursor *of, const leat__jpeg_scan *scan, bool fill, bool *bad) {
+    if (LEAT_LIKELY(read_step(of->ac, &of->reader, &of->k, of->block, fill, bad))) return true;
+    *of->last++ = (uint8_t)of->k;
+    of->block += 64;
+    if (--of->left == 0 || of->reader.next > scan->limit) return false;
+    begin_block(of, scan, bad);
+    return true;
+}
+
+ALWAYS_INLINE bool finish_run(cursor *of, const leat__jpeg_scan *scan, bool *bad) {
+    while (run_step(of, scan, true, bad)) continue;
+    return of->left == 0;
+}
+
+/* A step waits for the one before it, and the two readers do not wait for each other. */
+ALWAYS_INLINE bool read_two_runs(leat__jpeg_scan *scan, int16_t *const blocks[2], uint8_t *const last[2],
+                                 int n) {
+    bool bad = false, on;
+    cursor a = {.reader = scan->reader,
+                .block = blocks[0],
+                .last = last[0],
+                .prediction = scan->prediction,
+                .left = n};
+    cursor b = {.reader = scan->second,
+                .block = blocks[1],
+                .last = last[1],
+                .prediction = scan->second_prediction,
+                .left = n};
+    if (n == 0 || a.reader.next > scan->limit || b.reader.next > scan->limit) return n == 0;
+    refill(&a.reader);
+    refill(&b.reader);
+    begin_block(&a, scan, &bad);
+    begin_block(&b, scan, &bad);
+    while ((on = run_step(&a, scan, false, &bad)) && run_step(&b, scan, false, &bad) &&
+           (on = run_step(&a, scan, true, &bad)) && run_step(&b, scan, true, &bad))
+        continue;
+    const bool done =
+        on ? b.left == 0 && finish_run(&a, scan, &bad) : a.left == 0 && finish_run(&b, scan, &bad);
+    scan->reader = whole(a.reader);
+    scan->second = whole(b.reader);
+    scan->bad |= bad;
+    return done;
+}
+
 ALWAYS_INLINE int64_t skip_run(leat__jpeg_scan *scan, int64_t from, int64_t to) {
     leat__jpeg_bits r = scan->reader;
     const uint8_t *const limit = scan->limit;

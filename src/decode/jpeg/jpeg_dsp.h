@@ -77,6 +77,10 @@ int16_t leat__jpeg_fast_step(int step, int row, int column);
 struct leat__jpeg_scan;
 #define LEAT_FN_JPEG_READ(name) \
     int name(struct leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last, int from, int to)
+/* n blocks by the scan's reader and as many by its second one, both from the beginning of an MCU with all of its blocks wanted.
+ * false: the window ended before. */
+#define LEAT_FN_JPEG_READ_TWO(name) \
+    bool name(struct leat__jpeg_scan *scan, int16_t *const blocks[2], uint8_t *const last[2], int n)
 #define LEAT_FN_JPEG_SKIP(name) int64_t name(struct leat__jpeg_scan *scan, int64_t from, int64_t to)
 
 /* MCUs [from, to) of a row, of one scan of a progressive JPEG: see leat__jpeg_scan_pass. They stop early too. */
@@ -86,6 +90,7 @@ struct leat__jpeg_strip;
 
 typedef struct leat__jpeg_dsp {
     LEAT_FN_JPEG_READ((*read));
+    LEAT_FN_JPEG_READ_TWO((*read_two));
     LEAT_FN_JPEG_SKIP((*skip));
     LEAT_FN_JPEG_PASS((*dc_first));
     LEAT_FN_JPEG_PASS((*dc_refine));

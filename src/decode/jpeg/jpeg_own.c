@@ -7,7 +7,7 @@
  * The planes are rings: sample row y of a component stands at y modulo their height, because upsampling needs a row above
  * and one below. Everything is made for a part of the picture; the whole picture is the part that leaves out nothing.
  * Outside of it blocks are only skipped, or where positions tell the way (jpeg_positions.h) not even that, and below it nothing is
- * read. A file of several scans has been read as a whole by then (jpeg_progressive.h), and its coefficients wait in memory. */
+ * read. If all positions are known, two rows of MCUs are read in turns: reading waits for its tables most of the time. A file of several scans has been read as a whole by then (jpeg_progressive.h), and its coefficients wait in memory. */
 #include "decode/jpeg/jpeg_own.h"
 
 #include "base/cpu.h"
@@ -28,6 +28,12 @@ typedef struct plane { /* of one component                                  */
     uint8_t *line; /* the same samples in full size; NULL: they have it */
 } plane;
 
+typedef struct run { /* of MCUs of one row, on their way from the scan to the planes */
+    LEAT_ALIGNED(64) int16_t blocks[64 * (BLOCKS_AT_ONCE + 1)];
+    uint8_t last[BLOCKS_AT_ONCE];
+    leat__jpeg_place places[BLOCKS_AT_ONCE];
+} run;
+
 struct leat__jpeg_own {
     leat__jpeg_dsp dsp;
     leat__jpeg_head head;
@@ -39,6 +45,8 @@ struct leat__jpeg_own {
     leat__box box;
     int next_row;         /* of the picture                                    */
     int mcu_row;          /* the next to be decoded                            */
+    int mcu_row_end;      /* of those that hold anything of the part           */
+    bool paired;          /* rows of MCUs are read in twos, where possible     */
     int mcu_x, mcu_x_end; /* columns of MCUs that hold anything of the part    */
     int64_t at;           /* the MCU that the scan is in front of              */
     leat__jpeg_positions positions;
@@ -52,9 +60,7 @@ struct leat__jpeg_own {
     leat__jpeg_dc_table dc[LEAT_JPEG_TABLES];
     leat__jpeg_ac_table ac[LEAT_JPEG_TABLES];
     leat__jpeg_scan scan;
-    LEAT_ALIGNED(64) int16_t blocks[64 * (BLOCKS_AT_ONCE + 1)];
-    uint8_t last[BLOCKS_AT_ONCE];
-    leat__jpeg_place places[BLOCKS_AT_ONCE];
+    run run[2];
 };
 
 leat__jpeg_own *leat__jpeg_own_new(void) {
@@ -123,6 +129,12 @@ static void lay_out_units(leat__jpeg_own *own) {
     }
 }
 
+/* Rows of MCUs that planes hold: the last one, whose lowest samples are the neighbours of the next, and one or two that were
+ * read since. */
+static int rows_held(const leat__jpeg_own *own) {
+    return own->paired && own->head.v_max > 1 ? 4 : 2;
+}
+
 static size_t line_bytes(size_t n) {
     return LEAT_ALIGN_UP(n, (size_t)LEAT_JPEG_PAD) + 2 * LEAT_JPEG_PAD;
 }
@@ -136,7 +148,8 @@ static bool take_memory(leat__jpeg_own *own, leat__arena *arena) {
     for (int i = 0; i < own->n_planes; i++) {
         const leat__jpeg_component *c = &head->component[i];
         at[n++] = bytes;
-        bytes += line_bytes(across * (size_t)c->h) * (size_t)(16 * c->v) + LEAT_JPEG_PAD;
+        bytes +=
+            line_bytes(across * (size_t)c->h) * (size_t)((head->v_max > 1 ? 32 : 16) * c->v) + LEAT_JPEG_PAD;
     }
     const size_t line = line_bytes(across * (size_t)head->h_max);
     const size_t lines_at = bytes, n_lines = 2 + 3; /* chroma, RGB */
@@ -169,13 +182,17 @@ static bool begin_scan(leat__jpeg_own *own, leat__decode_job *job) {
         return own->head.n_passes <= job->options.scans_max &&
                leat__jpeg_stored_take(&own->stored, &own->head, job->arena) &&
                leat__jpeg_stored_read(&own->stored, &own->head, &own->scan, own->dc, own->ac);
+    own->paired = own->positions.asked && own->positions.n == own->positions.n_all;
     for (int u = 0; u < own->scan.n_units; u++)
-        if (!own->scan.unit[u].wanted)
+        if (!own->scan.unit[u].wanted) {
             leat__jpeg_ac_build_skip(&own->ac[own->head.component[own->scan.unit[u].component].ac]);
+            own->paired = false;
+        }
     own->scan.tracked = own->positions.asked != NULL;
     leat__jpeg_scan_begin(&own->scan, own->head.scan, own->head.end);
     own->at = 0;
-    memset(own->blocks, 0, sizeof own->blocks); /* the picture before may have ended anywhere */
+    for (int i = 0; i < 2; i++) /* the picture before may have ended anywhere */
+        memset(own->run[i].blocks, 0, sizeof own->run[i].blocks);
     return true;
 }
 
@@ -184,6 +201,7 @@ bool leat__jpeg_own_begin(leat__jpeg_own *own, leat__decode_job *job, int channe
     choose_transforms(own, job->options.fast);
     own->channels = channels;
     own->apart = 0;
+    own->paired = false;
     own->n_planes = channels == 1 ? 1 : own->head.n_components;
     if (!build_tables(own) || !take_memory(own, job->arena)) return false;
     lay_out_units(own);
@@ -204,7 +222,7 @@ void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box) {
     own->box = *box;
     own->next_row = box->y;
     own->mcu_x = head->mcus_across;
-    own->mcu_x_end = 0;
+    own->mcu_x_end = own->mcu_row_end = 0;
     for (int i = 0; i < own->n_planes; i++) {
         const leat__jpeg_component *c = &head->component[i];
         plane *p = &own->plane[i];
@@ -217,8 +235,9 @@ void leat__jpeg_own_region(leat__jpeg_own *own, const leat__box *box) {
         p->block_y = y / c->size;
         p->block_y_end = (y_end + c->size - 1) / c->size;
         p->stride = line_bytes((size_t)(p->block_x_end - p->block_x) * (size_t)c->size) - LEAT_JPEG_PAD;
-        p->row_mask = 2 * c->size * c->v - 1;
+        p->row_mask = rows_held(own) * c->size * c->v - 1;
         p->samples = own->samples[i] + p->first_x % c->size;
+        own->mcu_row_end = LEAT_MAX(own->mcu_row_end, (p->block_y_end + c->v - 1) / c->v);
         own->mcu_x = LEAT_MIN(own->mcu_x, p->block_x / c->h);
         own->mcu_x_end = LEAT_MAX(own->mcu_x_end, (p->block_x_end + c->h - 1) / c->h);
     }
@@ -231,20 +250,20 @@ void leat__jpeg_own_planes(leat__jpeg_own *own, size_t apart) {
 /* ---------------------------------------------------------------------------------------------- MCUs */
 
 /* Where the blocks of n MCUs from column mcu_x on go. */
-static void find_places(leat__jpeg_own *own, int mcu_x, int n) {
+static void find_places(const leat__jpeg_own *own, run *of, int mcu_row, int mcu_x, int n) {
     const int n_units = own->scan.n_units;
     for (int i = 0, u = 0; i < own->head.n_components; i++) {
         const leat__jpeg_component *c = &own->head.component[i];
         const plane *p = &own->plane[i];
         for (int k = 0; k < c->h * c->v; k++, u++) {
-            const int y = own->mcu_row * c->v + k / c->h, x = mcu_x * c->h + k % c->h - p->block_x;
+            const int y = mcu_row * c->v + k / c->h, x = mcu_x * c->h + k % c->h - p->block_x;
             const int width = p->block_x_end - p->block_x;
             const bool wanted = i < own->n_planes && y >= p->block_y && y < p->block_y_end;
             /* MCUs [from, to) have this block inside of the part. */
             const int from = wanted ? LEAT_CLAMP((c->h - 1 - x) / c->h, 0, n) : n;
             const int to = LEAT_CLAMP((width - x + c->h - 1) / c->h, from, n);
-            leat__jpeg_place *place = own->places + u;
-            const uint8_t *last = own->last + u;
+            leat__jpeg_place *place = of->places + u;
+            const uint8_t *last = of->last + u;
             for (int m = 0; m < from; m++) place[m * n_units].dst = NULL;
             for (int m = to; m < n; m++) place[m * n_units].dst = NULL;
             if (from == to) continue;
@@ -309,11 +328,11 @@ static bool transform_row(leat__jpeg_own *own, int i, int y) {
         const uint64_t *sets = own->stored.sets[i] + row + x;
         n = LEAT_MIN((int)BLOCKS_AT_ONCE, p->block_x_end - x);
         for (int k = 0; k < n; k++, dst += size)
-            own->places[k] = (leat__jpeg_place){.dst = dst,
-                                                .stride = p->stride,
-                                                .quant = &own->quant[i],
-                                                .last = leat__jpeg_stored_last(sets[k])};
-        if (!own->idct[i](own->stored.blocks[i] + 64 * (row + x), own->places, n)) return false;
+            own->run[0].places[k] = (leat__jpeg_place){.dst = dst,
+                                                       .stride = p->stride,
+                                                       .quant = &own->quant[i],
+                                                       .last = leat__jpeg_stored_last(sets[k])};
+        if (!own->idct[i](own->stored.blocks[i] + 64 * (row + x), own->run[0].places, n)) return false;
     }
     return true;
 }
@@ -330,36 +349,64 @@ static bool transform_mcu_row(leat__jpeg_own *own) {
 }
 
 /* The blocks of n MCUs to samples. */
-static bool transform(leat__jpeg_own *own, int n) {
+static bool transform(const leat__jpeg_own *own, run *of, int n) {
     const int n_units = own->scan.n_units;
-    if (!own->mixed) return own->idct[0](own->blocks, own->places, n * n_units);
+    if (!own->mixed) return own->idct[0](of->blocks, of->places, n * n_units);
     bool good = true;
     for (int m = 0, at = 0; m < n; m++)
         for (int i = 0; i < own->head.n_components; i++) {
             const int n_blocks = own->head.component[i].h * own->head.component[i].v;
-            good &= own->idct[i](own->blocks + 64 * (ptrdiff_t)at, own->places + at, n_blocks);
+            good &= own->idct[i](of->blocks + 64 * (ptrdiff_t)at, of->places + at, n_blocks);
             at += n_blocks;
         }
     return good;
 }
 
-static bool read_mcu_row(leat__jpeg_own *own) {
+/* Whether the row of MCUs below can be read beside this one: it is wanted too, it has a position in the same column, and what is
+ * wanted of both lies in the window. */
+static bool begin_second(leat__jpeg_own *own) {
+    const leat__jpeg_positions *positions = &own->positions;
+    const int64_t across = own->head.mcus_across, below = own->at + across;
+    leat__jpeg_spot spot, end;
+    int64_t at;
+    if (!own->paired || own->mcu_row + 1 >= own->mcu_row_end ||
+        !leat__jpeg_positions_find(positions, below, own->at, &at, &spot) || at != below)
+        return false;
+    const int step = positions->step, x = (own->mcu_x_end + step - 1) / step * step;
+    const int64_t behind = (own->mcu_row + 1) * across + LEAT_MIN(x, across);
+    const bool whole = behind == across * own->head.mcus_down;
+    if (!whole && !leat__jpeg_positions_find(positions, behind, own->at, &at, &end)) return false;
+    return leat__jpeg_scan_second(&own->scan, &spot, whole ? NULL : &end);
+}
+
+static bool read_mcu_rows(leat__jpeg_own *own) {
     leat__jpeg_scan *scan = &own->scan;
+    int16_t *const blocks[2] = {own->run[0].blocks, own->run[1].blocks};
+    uint8_t *const last[2] = {own->run[0].last, own->run[1].last};
     const int at_once = BLOCKS_AT_ONCE / scan->n_units;
     own->mcu_row = LEAT_MAX(own->mcu_row, first_mcu_row(own));
     if (own->head.n_passes > 0) return transform_mcu_row(own);
     /* What is right of the part in the row before is skipped now, when it must be. */
     if (!skip_to(own, own->mcu_x)) return false;
+    const int n_rows = begin_second(own) ? 2 : 1;
     for (int m = (int)(own->at - (int64_t)own->mcu_row * own->head.mcus_across); m < own->mcu_x_end;) {
         const int n = (int)stretch(own, own->at + LEAT_MIN(at_once, own->mcu_x_end - m));
-        if (!leat__jpeg_scan_read(scan, own->blocks, own->last, n)) return false;
+        if (n_rows == 2 ? !leat__jpeg_scan_read_two(scan, blocks, last, n)
+                        : !leat__jpeg_scan_read(scan, blocks[0], last[0], n))
+            return false;
         own->at += n;
         note_spot(own);
-        find_places(own, m, n);
-        if (!transform(own, n)) return false;
+        for (int i = 0; i < n_rows; i++) {
+            find_places(own, &own->run[i], own->mcu_row + i, m, n);
+            if (!transform(own, &own->run[i], n)) return false;
+        }
         m += n;
     }
-    own->mcu_row++;
+    if (n_rows == 2) {
+        leat__jpeg_scan_take_second(scan);
+        own->at += own->head.mcus_across;
+    }
+    own->mcu_row += n_rows;
     return true;
 }
 
@@ -430,7 +477,7 @@ static void write_row(leat__jpeg_own *own, uint8_t *dst, int y) {
 bool leat__jpeg_own_rows(leat__jpeg_own *own, uint8_t *dst, ptrdiff_t stride, int n_rows, int *done) {
     for (*done = 0; *done < n_rows; (*done)++) {
         while (!is_row_there(own, own->next_row))
-            if (!read_mcu_row(own)) return false;
+            if (!read_mcu_rows(own)) return false;
         write_row(own, dst + *done * stride, own->next_row++);
     }
     return true;

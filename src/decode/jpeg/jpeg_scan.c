@@ -55,9 +55,12 @@ static bool slide_window(leat__jpeg_scan *scan) {
     return true;
 }
 
-/* Bits of the window that were not used; negative when some were that are not there. */
+/* Bits of the window that a reader did not use; negative when it used some that are not there. */
+static int64_t bits_behind(const leat__jpeg_scan *scan, const leat__jpeg_bits *reader) {
+    return (scan->end - reader->next) * 8 + (int64_t)reader->count;
+}
 static int64_t bits_left(const leat__jpeg_scan *scan) {
-    return (scan->end - scan->reader.next) * 8 + (int64_t)scan->reader.count;
+    return bits_behind(scan, &scan->reader);
 }
 
 static bool is_good(const leat__jpeg_scan *scan) {
@@ -137,6 +140,14 @@ static const uint8_t *in_window(const leat__jpeg_scan *scan, uint64_t n) {
     return p < end ? p : NULL;
 }
 
+static leat__jpeg_bits reader_at(const uint8_t *p, unsigned used) {
+    if (used == 0) return (leat__jpeg_bits){.next = p};
+    return (leat__jpeg_bits){/* what is left of a byte */
+                             .bits = (uint64_t)(uint8_t)(*p << used) << 56,
+                             .count = 8 - used,
+                             .next = p + 1};
+}
+
 bool leat__jpeg_scan_go(leat__jpeg_scan *scan, const leat__jpeg_spot *spot) {
     const uint64_t at = spot->bit / 8;
     move_mark(scan);
@@ -150,13 +161,29 @@ bool leat__jpeg_scan_go(leat__jpeg_scan *scan, const leat__jpeg_spot *spot) {
     }
     scan->mark = p;
     scan->mark_at = at;
-    scan->reader = (leat__jpeg_bits){.next = p};
-    const unsigned used = spot->bit & 7;
-    if (used) /* what is left of a byte */
-        scan->reader = (leat__jpeg_bits){
-            .bits = (uint64_t)(uint8_t)(*p << used) << 56, .count = 8 - used, .next = p + 1};
+    scan->reader = reader_at(p, spot->bit & 7);
     for (int i = 0; i < 3; i++) scan->prediction[i] = spot->prediction[i];
     return true;
+}
+
+/* Behind the mark. NULL: not in the window. */
+static const uint8_t *byte_of(const leat__jpeg_scan *scan, const leat__jpeg_spot *spot) {
+    const uint64_t at = spot->bit / 8;
+    return at < scan->mark_at ? NULL : in_window(scan, at - scan->mark_at);
+}
+
+bool leat__jpeg_scan_second(leat__jpeg_scan *scan, const leat__jpeg_spot *spot, const leat__jpeg_spot *end) {
+    for (int round = 0; round < 2; round++) {
+        move_mark(scan);
+        const uint8_t *p = byte_of(scan, spot);
+        if (p && (end ? byte_of(scan, end) != NULL : scan->final)) {
+            scan->second = reader_at(p, spot->bit & 7);
+            for (int i = 0; i < 3; i++) scan->second_prediction[i] = spot->prediction[i];
+            return true;
+        }
+        if (round == 0 && !slide_window(scan)) break;
+    }
+    return false;
 }
 
 /* -------------------------------------------------------------------------------------------- doors */
@@ -181,6 +208,17 @@ bool leat__jpeg_scan_read(leat__jpeg_scan *scan, int16_t *blocks, uint8_t *last,
         n_mcus -= n;
     }
     return true;
+}
+
+bool leat__jpeg_scan_read_two(leat__jpeg_scan *scan, int16_t *const blocks[2], uint8_t *const last[2],
+                              int n_mcus) {
+    return scan->dsp->read_two(scan, blocks, last, n_mcus * scan->n_units) && is_good(scan) &&
+           (!scan->final || bits_behind(scan, &scan->second) >= 0);
+}
+
+void leat__jpeg_scan_take_second(leat__jpeg_scan *scan) {
+    scan->reader = scan->second;
+    memcpy(scan->prediction, scan->second_prediction, sizeof scan->prediction);
 }
 
 bool leat__jpeg_scan_pass(leat__jpeg_scan *scan, LEAT_FN_JPEG_PASS((*run)), const leat__jpeg_strip *strip,

@@ -51,6 +51,8 @@ typedef struct leat__jpeg_scan {
     /* its own */
     const uint8_t *src, *src_end; /* what was not unstuffed yet                       */
     leat__jpeg_bits reader;
+    leat__jpeg_bits second; /* see leat__jpeg_scan_second                               */
+    int second_prediction[3];
     const uint8_t *end;   /* of what is in the window                                 */
     const uint8_t *limit; /* no block begins with the reader behind it                */
     bool final;           /* the window ends where a marker is                        */
@@ -96,6 +98,15 @@ bool leat__jpeg_scan_skip(leat__jpeg_scan *scan, int64_t n_mcus);
 bool leat__jpeg_scan_spot(leat__jpeg_scan *scan, leat__jpeg_spot *out);
 /* tracked: goes there, ahead. Any spot is safe, only a right one is of use. */
 bool leat__jpeg_scan_go(leat__jpeg_scan *scan, const leat__jpeg_spot *spot);
+/* tracked: readies a second reader at a spot ahead, if all bits from here to `end` (NULL: of the whole scan) lie in the window.
+ * False: they do not, and nothing has changed. */
+bool leat__jpeg_scan_second(leat__jpeg_scan *scan, const leat__jpeg_spot *spot, const leat__jpeg_spot *end);
+/* n_mcus MCUs by the reader and as many by the second one, in turns, which takes less time than one after the other. As
+ * leat__jpeg_scan_read does, but all blocks must be wanted. */
+bool leat__jpeg_scan_read_two(leat__jpeg_scan *scan, int16_t *const blocks[2], uint8_t *const last[2],
+                              int n_mcus);
+/* The second reader becomes the reader. */
+void leat__jpeg_scan_take_second(leat__jpeg_scan *scan);
 /* After the last MCU: the next marker is the one that ends the file. */
 bool leat__jpeg_scan_ends(const leat__jpeg_scan *scan);
 
