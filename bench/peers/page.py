@@ -181,7 +181,7 @@ def verdict(figures: Figures) -> str:
         f"**{PEERS[peer].title} is {1 / ratio:.3g} times as fast as leat.**")
     if 1 <= ratio < TARGET.get(figures.key, 2.0):
         text += f" That is less than the {TARGET.get(figures.key, 2.0):g} times that leat aims at."
-    return text + (f" {figures.workload.why[0].upper()}{figures.workload.why[1:]}." if figures.workload.why else "") + "\n"
+    return text + (f" {figures.workload.why}." if figures.workload.why else "") + "\n"
 
 
 def special(every: dict[str, Figures]) -> str:
