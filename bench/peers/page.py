@@ -241,7 +241,7 @@ def missing(results: dict[str, Any]) -> str:
     lines = [f"- {WORKLOADS[key].title if key in WORKLOADS else key}: {PEERS[peer].title}: {why}\n"
              for key, failed in results["failed"].items() for peer, why in failed.items()]
     wanted = {peer for workload in WORKLOADS.values() for peer in workload.peers}
-    lines += [f"- {PEERS[peer].title}: not installed for this run\n" for peer in sorted(wanted - {run["peer"] for run in results["runs"]})
+    lines += [f"- {PEERS[peer].title}: no figure in this run\n" for peer in sorted(wanted - {run["peer"] for run in results["runs"]})
               if not any(peer in failed for failed in results["failed"].values())]
     lines += [f"- {workload.title}: not measured in this run\n" for key, workload in WORKLOADS.items()
               if not any(run["workload"] == key for run in results["runs"])]

@@ -48,7 +48,7 @@ def test_leat_alone(page, tmp_path):
     (run,) = results["runs"]
     assert run["peer"] == "leat" and run["rate"] > 0 and run["memory"] > 1 << 20 and results["limits"]["raw"]["1"] > 0
     text = page.made(results)[Path("docs/benchmarks.md")]
-    assert "Raw 256x256 TFRecords" in text and "not installed for this run" in text
+    assert "Raw 256x256 TFRecords" in text and "no figure in this run" in text
 
 
 def test_unknown_names_tell_the_nearest():
