@@ -219,6 +219,16 @@ bool leat__buf_append(leat__buf *buf, const void *bytes, size_t n) {
     return true;
 }
 
+void leat__buf_trim(leat__buf *buf) {
+    if (buf->size == buf->cap || buf->size == 0) return;
+    uint8_t *data = alloc_raw(buf->kind, buf->size, false);
+    if (!data) return;
+    memcpy(data, buf->data, buf->size);
+    leat__free(buf->data);
+    buf->data = data;
+    buf->cap = buf->size;
+}
+
 void leat__buf_free(leat__buf *buf) {
     leat__free(buf->data);
     *buf = (leat__buf){.kind = buf->kind};

@@ -75,6 +75,8 @@ bool leat__buf_reserve(leat__buf *buf, size_t bytes);
 /* The same, but a buffer that has to grow gets exactly so many bytes. */
 bool leat__buf_reserve_exactly(leat__buf *buf, size_t bytes);
 bool leat__buf_append(leat__buf *buf, const void *bytes, size_t n);
+/* Gives back what growing has left over. Without memory for the smaller copy the buffer stays as it is. */
+void leat__buf_trim(leat__buf *buf);
 void leat__buf_free(leat__buf *buf);
 
 typedef struct leat__arena_chunk leat__arena_chunk;

@@ -224,6 +224,9 @@ static int build_index(leat__folder_index *index, scan *walk, leat_error *err) {
         leat__buf_free(&dir->files);
         leat__buf_free(&dir->names);
     }
+    leat__buf_trim(&index->pool);
+    leat__buf_trim(&index->dirs);
+    leat__buf_trim(&index->files);
     return 0;
 }
 

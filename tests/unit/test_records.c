@@ -464,6 +464,12 @@ static void test_many_shards(void **state) {
         assert_int_equal(n, 2 * id);
         leat_pipeline_close(&pipeline);
     }
+    /* Memory follows the number of records: a shard of a few takes no pages. */
+    enum { SHARDS = 300, BYTES_A_SHARD = 600 };
+    leat_pipeline *small = open_spec(spec_of("tfrecord %s | parse label:int64 | batch 16", in_dir("many/*")),
+                                     &(leat_config){.no_side_files = 1, .synchronous = 1});
+    assert_true(leat__mem_held(LEAT_MEM_INDEX) < (uint64_t)SHARDS * BYTES_A_SHARD);
+    leat_pipeline_close(&small);
     int open_files = 0;
     for (int fd = 3; fd < 2000; fd++) open_files += fcntl(fd, F_GETFD) >= 0;
     assert_true(open_files < 20); /* none stays open */

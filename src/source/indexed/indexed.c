@@ -186,6 +186,7 @@ static int open_shard(void *user, uint64_t item, int worker, leat_error *err) {
         const bool settled = LEAT_MAX(s->mtime_ns, s->ctime_ns) < self->open->now_ns - LEAT_SIDE_GRAIN_NS;
         s->kept = rc == 0 && (!settled || store_index(self->format, s, self->open));
     }
+    leat__buf_trim(&s->border); /* what is left over counts with many thousand shards */
     s->n = s->border.size / sizeof(uint64_t) - (s->border.size > 0);
     if (!self->keep_open || rc < 0) leat__file_close(&s->file);
     if (worker == 0 && rc == 0 && self->open->progress &&
