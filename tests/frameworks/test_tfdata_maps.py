@@ -235,3 +235,48 @@ def test_a_condition_on_labels_chooses_pictures():
     ours, theirs = ours.map(function(leat.tf)).batch(8), theirs.map(function(tf)).batch(8)
     assert is_lowered(ours)
     close(ours, theirs)
+
+
+def test_a_function_is_traced_once():
+    """Also where TensorFlow runs it, or its data set is made later: names in it have the values of the call of map."""
+    sets, traced = [], []
+    for k in (1, 2):
+        sets.append(leat.tf.data.Dataset.range(5).map(lambda x: x * k))
+    assert [int(ds.reduce(numpy.int64(0), lambda total, x: total + x)) for ds in sets] == [10, 20]
+
+    def function(x, y):
+        traced.append(x)
+        return {"a": (tf.image.rgb_to_hsv(tf.cast(x, tf.float32) / 255), y)}, tf.strings.as_string(y)
+    with pytest.warns(leat.LeatWarning, match="RGBToHSV"):
+        ours = leat.tf.data.Dataset.from_tensor_slices((X, Y)).map(function).batch(10)
+    theirs = tf.data.Dataset.from_tensor_slices((X, Y)).map(function).batch(10)
+    assert ours.element_spec == theirs.element_spec
+    one, other = next(iter(ours)), next(iter(theirs))
+    assert len(traced) == 2 and one[1].numpy().tolist() == other[1].numpy().tolist()
+    numpy.testing.assert_array_equal(one[0]["a"][0], other[0]["a"][0])
+
+
+def test_sparse_and_ragged_results():
+    def function(x, y):
+        return tf.sparse.from_dense(tf.one_hot(y, 5)), tf.RaggedTensor.from_tensor(x[0])
+    with pytest.warns(leat.LeatWarning, match="a result that is a"):
+        ours = leat.tf.data.Dataset.from_tensor_slices((X, Y)).map(function)
+    (one, two), (theirs, more) = next(iter(ours)), next(iter(tf.data.Dataset.from_tensor_slices((X, Y)).map(function)))
+    numpy.testing.assert_array_equal(tf.sparse.to_dense(one), tf.sparse.to_dense(theirs))
+    assert two.to_list() == more.to_list()
+
+
+def test_an_integer_division_by_zero_fails():
+    given = numpy.int32([[[4, 6], [2, 0]]])
+
+    def divided(x):
+        return 12 // x
+
+    def rest(x):
+        return 12 % x
+    for function in (divided, rest):
+        with pytest.warns(leat.LeatWarning, match=f"TensorFlow runs {function.__name__}"):
+            ours = leat.tf.data.Dataset.from_tensor_slices(given).map(function)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="by zero"):
+            list(ours)
+    assert is_lowered(leat.tf.data.Dataset.from_tensor_slices(given).map(lambda x: x // 4 + x % 3).batch(2))

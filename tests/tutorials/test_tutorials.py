@@ -40,6 +40,7 @@ def test_the_same_results(found: dict[str, dict], program: str) -> None:
     assert not theirs["error"], theirs["error"]
     assert not ours["error"], ours["error"]
     assert differences(theirs["results"], ours["results"]) == []
+    assert not [notice for notice in ours["notices"] if "not as expected" in notice]
 
 
 @pytest.mark.parametrize("program", programs())

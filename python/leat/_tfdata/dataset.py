@@ -250,11 +250,9 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
     # ------------------------------------------------------------------------------------------- verbs
 
     def _verb(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], lower: Callable[..., Chain],
-              options: Any = None) -> Any:
+              options: Any = None, make: Callable[[], Any] | None = None) -> Any:
         theirs = getattr(Real, name)
-
-        def make() -> Any:
-            return theirs(self, *args, **kwargs)
+        make = make or (lambda: theirs(self, *args, **kwargs))
         if not eager() or self._failed:
             return make()
         try:
@@ -279,7 +277,12 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
         return self._function("filter", predicate, args, kwargs)
 
     def _function(self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """map and filter: what a function does is read from TensorFlow's trace of it."""
+        """map and filter: what a function does is read from TensorFlow's trace of it. TensorFlow's own verb takes that trace."""
+        traces: list[Any] = []
+
+        def make() -> Any:
+            return getattr(Real, name)(self, traces[0].again() if traces else function, *args, **kwargs)
+
         def lower(chain: Chain, *_: Any, **__: Any) -> Chain:
             from .._tftrace.lower import lower_filter, lower_map
             from .._tftrace.notices import notice
@@ -290,12 +293,12 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
                 if chain.channels_first:
                     raise Refused("pictures have their channels first")
                 if name == "map":
-                    return lower_map(chain, function)
-                return lower_filter(chain, function).with_(cardinality=verbs.UNKNOWN)
+                    return lower_map(chain, function, traces)
+                return lower_filter(chain, function, traces).with_(cardinality=verbs.UNKNOWN)
             except Refused as refused:
                 notice(function, refused.reason, refused.where)
                 raise
-        return self._verb(name, (function, *args), kwargs, lower)
+        return self._verb(name, (function, *args), kwargs, lower, make=make)
 
     def interleave(self, map_func: Any, cycle_length: Any = None, block_length: Any = None, num_parallel_calls: Any = None,
                    deterministic: Any = None, name: Any = None) -> Any:

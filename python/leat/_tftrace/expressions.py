@@ -161,6 +161,10 @@ def _part(low: Lowering, ref: Ref, value: Value, dtype: str, of: Callable[[Flow]
 def read(low: Lowering, ref: Ref) -> Flow:
     """The node as an expression; Refused if it is none."""
     kind = ref.op.type
+    if kind in ("FloorDiv", "FloorMod") and ref.tensor.dtype.is_integer:
+        divisor = low.input(ref, 1)
+        if not isinstance(divisor, Constant) or not divisor.value.all():
+            raise Refused("an integer division by a value of the sample, which fails where it is 0")
     if kind in BINARY:
         return _nodes(low, ref, lambda a, b: BINARY[kind].format(a, b), 2)
     if kind in UNARY:

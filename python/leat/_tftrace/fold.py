@@ -95,7 +95,9 @@ def computed(trace: Trace, ref: Ref, given: Mapping[int, Any]) -> Any:
 
     def compute(*values: Any) -> Any:
         return _copied(trace, ref, dict(zip(given, values, strict=True)), {})
-    return tf.function(compute, autograph=False)(*map(tf.constant, given.values())).numpy()
+    values = list(map(tf.constant, given.values()))
+    # Not called directly: TensorFlow would warn of many traces of one function.
+    return tf.function(compute, autograph=False).get_concrete_function(*values)(*values).numpy()
 
 
 class Fold:

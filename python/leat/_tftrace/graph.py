@@ -109,6 +109,24 @@ class Trace:
                 break
         return ref
 
+    def again(self) -> Any:
+        """What TensorFlow's own verb takes in place of the function: a call of the graph that is there. The function is not
+        traced a second time, and names that have another value by then do not change it. Results other than dense tensors
+        would be packed and unpacked on the way: then it is the function itself."""
+        import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+        from tensorflow.python.data.util import structure  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        wrapper = self.wrapper
+        if any(type(spec) is not tf.TensorSpec for spec in tf.nest.flatten((wrapper._input_structure, self.structure))):
+            return self.function
+
+        def traced(*args: Any) -> Any:
+            given = args if len(args) != 1 or type(wrapper._input_structure) is tuple else args[0]
+            made = wrapper.function(*structure.to_tensor_list(wrapper._input_structure, given))
+            return structure.from_compatible_tensor_list(self.structure, made)
+        traced.__name__ = getattr(self.function, "__name__", "traced")
+        return tf.autograph.experimental.do_not_convert(traced)
+
     def given(self, ref: Ref, value: Any) -> Any:
         """An argument of a marked call: a Ref for a tensor of a graph, else the value itself."""
         import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]

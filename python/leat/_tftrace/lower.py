@@ -2,6 +2,7 @@
 """A traced function becomes operations of a chain, or is refused."""
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -246,10 +247,12 @@ def cast(flow: Flow, wanted: str) -> Flow:
 # ---------------------------------------------------------------------------------------- whole functions
 
 
-def _begun(chain: Chain, function: Any) -> tuple[Lowering, Trace]:
+def _begun(chain: Chain, function: Any, traces: list[Trace] | None) -> tuple[Lowering, Trace]:
     from . import branches, images, layers, nodes, records  # noqa: F401  they fill the tables
 
     trace = trace_function(function, chain.element_spec())
+    if traces is not None:
+        traces.append(trace)
     check(trace)
     if trace.drew:
         raise Refused("the function draws from Python's or NumPy's generator while it is traced: what it drew is a constant "
@@ -274,21 +277,32 @@ def _specs(structure: Any) -> list[Any]:
     return list(leaves(structure))
 
 
-def lower_map(chain: Chain, function: Any) -> Chain:
+def lower_map(chain: Chain, function: Any, traces: list[Trace] | None = None) -> Chain:
     """The chain behind map(function). Refused, with the reason and the line, if the engine cannot do it.
 
-    Exceptions of the function itself are TensorFlow's.
+    Exceptions of the function itself are TensorFlow's. traces: gets the trace, also if it is refused.
     """
-    lowering, trace = _begun(chain, function)
+    lowering, trace = _begun(chain, function, traces)
     specs = _specs(trace.structure)
-    try:
+    with _reading():
         emission = Emission(lowering)
         names = [emission.output(lowering.value(ref), ref) for ref in trace.outputs]
         structure = _named(trace.structure, iter(names))
         return emission.finished(structure, {name: _sample(spec, chain.batched) for name, spec in zip(names, specs, strict=True)})
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """A graph of another version of TensorFlow than those that leat was written for is refused: the script runs all the same."""
+    try:
+        yield
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-        # A graph of another version of TensorFlow than those that leat was written for: the script runs all the same.
-        raise Refused(f"its graph is not as expected: {type(error).__name__} {error!s:.80}") from error
+        raise unexpected(error) from error
+
+
+def unexpected(error: Exception) -> Exception:
+    """What is raised where a graph is not as leat knows it. The tests put the error itself here: it may be a defect of leat's."""
+    return Refused(f"its graph is not as expected: {type(error).__name__} {error!s:.80}")
 
 
 def _named(structure: Any, names: Iterator[str]) -> Any:
@@ -311,21 +325,22 @@ COMPARED = {"Equal": "==", "NotEqual": "!=", "Less": "<", "LessEqual": "<=", "Gr
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
-def lower_filter(chain: Chain, predicate: Any) -> Chain:
+def lower_filter(chain: Chain, predicate: Any, traces: list[Trace] | None = None) -> Chain:
     """The chain behind filter(predicate), or Refused."""
     if chain.batched:
         raise Refused("filter() behind batch()")
-    lowering, trace = _begun(chain, predicate)
-    (ref,) = trace.outputs
-    if lowering._folded(ref) is not None:
-        (name, column), = lowering.arrays.items()
-        numpy: Any = optional("numpy")
-        assert isinstance(chain.source, Columns)
-        if not chain.operations:
-            return chain.with_(source=replace(chain.source, keep=(*chain.source.keep, column)))
-        arrays = {**chain.source.arrays, name: lambda: numpy.asarray(column(), "int64")}
-        return chain.with_(source=replace(chain.source, arrays=arrays)).then("filter", f"{name} == 1")
-    return chain.then("filter", _condition(lowering, ref))
+    lowering, trace = _begun(chain, predicate, traces)
+    with _reading():
+        (ref,) = trace.outputs
+        if lowering._folded(ref) is not None:
+            (name, column), = lowering.arrays.items()
+            numpy: Any = optional("numpy")
+            assert isinstance(chain.source, Columns)
+            if not chain.operations:
+                return chain.with_(source=replace(chain.source, keep=(*chain.source.keep, column)))
+            arrays = {**chain.source.arrays, name: lambda: numpy.asarray(column(), "int64")}
+            return chain.with_(source=replace(chain.source, arrays=arrays)).then("filter", f"{name} == 1")
+        return chain.then("filter", _condition(lowering, ref))
 
 
 def _condition(lowering: Lowering, ref: Ref) -> str:
