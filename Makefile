@@ -81,7 +81,7 @@ bench: build ## measures the kernels and a whole pipeline on this machine
 	@scripts/bench
 
 bench-peers: build ## measures leat beside other loaders, which it installs in build/peers; PHOTOS=DIR WORKLOADS="jpeg png" ROUNDS=2 PEERS=all
-	@scripts/install-deps
+	@scripts/install-deps build test peers
 	@echo "make: measuring leat beside other loaders"
 	@$(PYTHON) bench/peers/environment.py
 	@$(PYTHON) bench/peers $(WORKLOADS) $(if $(PHOTOS),--photos $(PHOTOS)) $(if $(ROUNDS),--rounds $(ROUNDS))

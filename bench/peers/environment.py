@@ -27,7 +27,7 @@ PLACES = {
     "peers-torchvision": ["torch torchvision pillow numpy"],
 }
 
-REMEDIES = {"peers-ffcv": "; it needs libopencv-dev, libturbojpeg0-dev and pkg-config (apt-get install)"}
+REMEDIES = {"peers-ffcv": "; it needs libopencv-dev and libturbojpeg0-dev (scripts/install-deps peers)"}
 
 
 def chosen() -> list[str]:
@@ -42,17 +42,20 @@ def reason(log: str) -> str:
 
 
 def make(place: str) -> dict[str, str]:
-    """Installs what is missing. Which lines failed, and why."""
+    """Installs what is missing, and tries again what failed before. Which lines failed, and why."""
     folder = BUILD / place
     stamp = folder / "installed.json"
     lines = PLACES[place]
     known = json.loads(stamp.read_text()) if stamp.exists() else {}
-    if list(known) == lines:
-        return {line: why for line, why in known.items() if why}
+    if list(known) == lines and not any(known.values()):
+        return {}
     if not (folder / "bin/pip").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     told: dict[str, str] = {}
     for number, line in enumerate(lines):
+        if known.get(line) == "":
+            told[line] = ""
+            continue
         print(f"peers: {place}, {number + 1} of {len(lines)}: {line}", file=sys.stderr, flush=True)
         done = subprocess.run(f"{folder}/bin/pip install -q --no-input --disable-pip-version-check {line}", shell=True, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
