@@ -10,6 +10,7 @@ measured one by one; page.py makes docs/benchmarks.md of it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import datetime
 import difflib
@@ -17,6 +18,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +34,8 @@ from subjects import PEERS, WORKLOADS, Peer, Workload
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 COMPARED = 32  # pictures
+NORMALIZED = ("crop", "records", "gzip", "randaugment", "cifar")
+DRAWN = ("crop", "records", "gzip", "randaugment", "simclr")  # kinds that begin with a drawn crop
 ALL = [*WORKLOADS, "single"]
 # Run where NumPy is.
 DIFFERENCE = """
@@ -63,6 +67,26 @@ def package() -> str:
     if trouble:
         sys.exit(f"peers: leat's Python package could not be built: {trouble.strip().splitlines()[-1]}")
     return folder
+
+
+def alone(command: list[str], env: dict[str, str], seconds: float, folder: Path) -> tuple[int, str, str]:
+    """Exit code and what it wrote. Workers that outlive their process are killed with it: they would slow the next run down, and a pipe
+    that they keep open would never end."""
+    files = [folder / "out", folder / "err"]
+    with files[0].open("w") as out, files[1].open("w") as err:
+        try:
+            process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+        except FileNotFoundError as error:
+            raise RuntimeError("not installed") from error
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            raise RuntimeError(f"no end in {seconds} s") from error
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return process.returncode, *(path.read_text(errors="replace") for path in files)
 
 
 class Session:
@@ -103,22 +127,17 @@ class Session:
             env = os.environ | {"PYTHONPATH": self.package, "OMP_NUM_THREADS": str(job.threads), "CUDA_VISIBLE_DEVICES": "",
                                 "TF_CPP_MIN_LOG_LEVEL": "3", "NO_ALBUMENTATIONS_UPDATE": "1"}
             command = [environment.python(PEERS[job.peer].place), str(HERE / "measure.py"), str(path)]
-            try:
-                done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                      timeout=self.options.patience)
-            except (subprocess.TimeoutExpired, FileNotFoundError) as error:
-                raise RuntimeError("not installed" if isinstance(error, FileNotFoundError) else
-                                   f"no end in {self.options.patience} s") from error
-        if done.returncode != 0:
-            lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-            raise RuntimeError(next((line for line in reversed(lines) if re.match(r"\w*(Error|Exception)", line)),
-                                    lines[-1] if lines else f"exit code {done.returncode}")[:200])
-        return json.loads(done.stdout.splitlines()[-1])
+            code, out, err = alone(command, env, self.options.patience, Path(folder))
+        if code != 0:
+            lines = [line.strip() for line in err.splitlines() if line.strip()]
+            raise RuntimeError(next((line for line in reversed(lines) if re.match(r"[\w.]*(Error|Exception)", line)),
+                                    lines[-1] if lines else f"exit code {code}")[:200])
+        return json.loads(out.splitlines()[-1])
 
     def drawn(self, workload: Workload) -> list[list[int]]:
         """What leat draws for the first pictures: y, x, height, width, flip."""
         n = min(COMPARED, self.samples(workload)) // 8 * 8
-        if workload.kind not in ("crop", "records", "gzip"):
+        if workload.kind not in DRAWN:
             return [[0] * 5] * n
         job = self.job(workload, "leat", 1, drawn=[])
         done = subprocess.run([self.leat, "run", with_leat.text(job), "--epochs", "1", "--params", "--quiet", "--no-side-files"],
@@ -136,8 +155,8 @@ class Session:
                 job = self.job(workload, side, 1, what="outputs", drawn=drawn, options=options)
                 job.batch = 8
                 self.run(job)
-            normalized = workload.kind in ("crop", "records", "gzip", "cifar")
-            scale = [255 * s for s in STD] if normalized else [255.0 if workload.kind in ("raw", "idg") else 1.0]
+            normalized = workload.kind in NORMALIZED
+            scale = [255 * s for s in STD] if normalized else [255.0 if workload.kind in ("raw", "idg", "simclr") else 1.0]
             done = subprocess.run([environment.python("leat"), "-c", DIFFERENCE, *paths, json.dumps(scale)], capture_output=True,
                                   text=True, check=True)
         return json.loads(done.stdout)
@@ -145,8 +164,6 @@ class Session:
     def equal(self, key: str) -> None:
         workload = WORKLOADS[key]
         for name in self.wanted(workload.peers):
-            if workload.kind == "simclr":
-                continue
             say(f"{key}: pixels of {PEERS[name].title}")
             try:
                 self.results["equal"].setdefault(key, {})[name] = self.difference(workload, name, PEERS[name])

@@ -61,7 +61,8 @@ RULES = """## How it was measured
   output. leat can be above it, as it decodes only what a crop needs, with decoders of its own.
 - Small files are 125 for each of the pictures. Pictures of 12 megapixels are 48 of the others on one sheet; PNG, progressive and WebP
   files are 200 of the others, encoded anew.
-- Drawn augmentation is compared without its draws: for raw records, CIFAR and ImageDataGenerator, the conversion of pixels alone.
+- Other augmentation is compared without its draws: for raw records, CIFAR and ImageDataGenerator, the conversion of pixels alone; for
+  RandAugment, none of its operations; for SimCLR, with fixed amounts of brightness, contrast, saturation and hue.
 """
 
 

@@ -93,4 +93,6 @@ WORKLOADS = {
     "resume": Workload("Folder of JPEGs, resumed after half an epoch", "crop", "jpeg", ("tfdata", "tfdata-tutorial", "pillow", "grain"),
                        skip=0.5),
     "simclr": Workload("SimCLR: crop, flip, colour jitter, gray", "simclr", "jpeg", ("tfdata",)),
+    "randaugment": Workload("RandAugment: crop, flip, two of its operations, normalise", "randaugment", "jpeg",
+                            ("keras-layers", "torchvision")),
 }

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from common import Job
+from common import MEAN, STD, Job
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
@@ -40,5 +40,18 @@ def layers(job: Job) -> Iterator[Any]:
     return iter(pool(job, tf, ds))
 
 
+def randaugment(job: Job) -> Iterator[Any]:
+    """Crop and flip by tf.image, since Keras has no layer that crops before it decodes; then the layer, picture by picture."""
+    import keras
+    from with_tensorflow import batches, box_of, files, start
+    tf = start(job)
+    layer = keras.layers.RandAugment((0, 255), num_ops=0 if job.fixed else 2, factor=0.3)
+
+    def make(path: Any, label: Any, drawn: Any = None) -> Any:
+        image = layer(box_of(job, tf, tf.io.read_file(path), drawn, True), training=True)
+        return (image / 255.0 - MEAN) / STD, label
+    return batches(job, tf, files(job, tf), make)
+
+
 KINDS = {"idg": idg}
-LAYERS = {"resize": layers}
+LAYERS = {"resize": layers, "randaugment": randaugment}

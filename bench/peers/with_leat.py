@@ -8,6 +8,7 @@ from typing import Any
 from common import Job
 
 RAW = "parse image:bytes label:int64 | decode_raw image u8 | reshape image {0} {0} 3 | cast image f32 scale=1/255"
+CLIP = 'eval image="min(max(image, 0), 1)"'
 
 
 def flavour(job: Job) -> str:
@@ -28,11 +29,15 @@ def source(job: Job) -> str:
 def text(job: Job) -> str:
     """The pipeline. Without its shuffle when outputs are compared: the draws stay, and are told to the others."""
     shuffle = "" if job.fixed else " | shuffle window=2000" if job.kind in ("gzip", "rawgzip") else " | shuffle"
+    jitter = ("random_apply 0.8 'random_brightness 0.8 | random_contrast 0.2 1.8 | random_saturation 0.2 1.8 | random_hue 0.2' | "
+              f"{CLIP} | random_grayscale 0.2")
+    if job.fixed:
+        jitter = f"adjust_brightness 0.2 | adjust_contrast 1.5 | adjust_saturation 1.3 | adjust_hue 0.1 | {CLIP}"
     ops = {
         "crop": f"decode | {boxes(job)} | normalize imagenet",
         "resize": f"decode | resize {job.side} {job.side} flavour={flavour(job)} | cast f32",
-        "randaugment": f"decode | {boxes(job)} | rand_augment | normalize imagenet",
-        "simclr": f"decode | {boxes(job)} | random_apply 0.8 'color_jitter 0.8 0.8 0.8 0.2' | random_grayscale 0.2 | cast f32 scale=1/255",
+        "randaugment": f"decode | {boxes(job)}{'' if job.fixed else ' | rand_augment'} | normalize imagenet",
+        "simclr": f"decode | {boxes(job)} | cast f32 scale=1/255 | {jitter}",
     }
     ops |= {"records": ops["crop"], "gzip": ops["crop"]}
     if job.options.get("square"):

@@ -45,8 +45,8 @@ def files(job: Job, tf: Any) -> Any:
     return ds.skip(job.skip) if job.skip and not job.options.get("late") else ds
 
 
-def crop_of(job: Job, tf: Any, data: Any, drawn: Any, part: bool) -> Any:
-    """random_resized_crop, flip and normalise of an encoded JPEG. TensorFlow's own box: sample_distorted_bounding_box."""
+def box_of(job: Job, tf: Any, data: Any, drawn: Any, part: bool) -> Any:
+    """random_resized_crop and flip of an encoded JPEG, f32 from 0 to 255. TensorFlow's own box: sample_distorted_bounding_box."""
     method = "INTEGER_ACCURATE" if job.options.get("accurate", True) else "INTEGER_FAST"
     if drawn is None:
         begin, size, _ = tf.image.sample_distorted_bounding_box(
@@ -62,10 +62,12 @@ def crop_of(job: Job, tf: Any, data: Any, drawn: Any, part: bool) -> Any:
         image = tf.image.crop_to_bounding_box(image, window[0], window[1], window[2], window[3])
     image = tf.image.resize(image, [job.side, job.side])
     if drawn is None:
-        image = tf.image.random_flip_left_right(image)
-    else:
-        image = tf.cond(drawn[4] > 0, lambda: tf.image.flip_left_right(image), lambda: image)
-    return (image / 255.0 - MEAN) / STD
+        return tf.image.random_flip_left_right(image)
+    return tf.cond(drawn[4] > 0, lambda: tf.image.flip_left_right(image), lambda: image)
+
+
+def crop_of(job: Job, tf: Any, data: Any, drawn: Any, part: bool) -> Any:
+    return (box_of(job, tf, data, drawn, part) / 255.0 - MEAN) / STD
 
 
 def crop(job: Job, part: bool) -> Iterator[Any]:
@@ -152,18 +154,21 @@ def cached(job: Job) -> Iterator[Any]:
 
 
 def simclr(job: Job) -> Iterator[Any]:
-    """Crop, flip, colour jitter in one order, gray: as SimCLR's own code has it, without its blur."""
+    """Crop, flip, colour jitter in one order, gray: as SimCLR's own code has it, without its blur. Compared with fixed amounts."""
     tf = start(job)
 
-    def make(path: Any, label: Any) -> Any:
-        image = crop_of(job, tf, tf.io.read_file(path), None, True) * STD + MEAN
+    def jitter(image: Any) -> Any:
+        image = tf.image.random_brightness(image, 0.8)
+        image = tf.image.random_contrast(image, 0.2, 1.8)
+        image = tf.image.random_saturation(image, 0.2, 1.8)
+        return tf.clip_by_value(tf.image.random_hue(image, 0.2), 0, 1)
 
-        def jitter() -> Any:
-            made = tf.image.random_brightness(image, 0.8)
-            made = tf.image.random_contrast(made, 0.2, 1.8)
-            made = tf.image.random_saturation(made, 0.2, 1.8)
-            return tf.clip_by_value(tf.image.random_hue(made, 0.2), 0, 1)
-        image = tf.cond(tf.random.uniform([]) < 0.8, jitter, lambda: image)
+    def make(path: Any, label: Any, drawn: Any = None) -> Any:
+        image = box_of(job, tf, tf.io.read_file(path), drawn, True) / 255
+        if drawn is not None:
+            image = tf.image.adjust_contrast(tf.image.adjust_brightness(image, 0.2), 1.5)
+            return tf.clip_by_value(tf.image.adjust_hue(tf.image.adjust_saturation(image, 1.3), 0.1), 0, 1), label
+        image = tf.cond(tf.random.uniform([]) < 0.8, lambda: jitter(image), lambda: image)
         gray = tf.random.uniform([]) < 0.2
         return tf.cond(gray, lambda: tf.tile(tf.image.rgb_to_grayscale(image), [1, 1, 3]), lambda: image), label
     return batches(job, tf, files(job, tf), make)

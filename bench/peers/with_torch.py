@@ -131,6 +131,7 @@ def albumentations_crop(job: Job, path: str, drawn: list[int] | None) -> Any:
 
 
 def torchvision_crop(job: Job, path: str, drawn: list[int] | None) -> Any:
+    """Also with RandAugment, on u8 pictures as torchvision's reference scripts have it; pixels are compared without it."""
     from torchvision.io import ImageReadMode, decode_image, read_file
     from torchvision.transforms import v2
     image = decode_image(read_file(path), ImageReadMode.RGB)
@@ -138,7 +139,8 @@ def torchvision_crop(job: Job, path: str, drawn: list[int] | None) -> Any:
     if drawn:
         image = v2.functional.resized_crop(image, *drawn[:4], [job.side, job.side], antialias=True)
         return finish(v2.functional.horizontal_flip(image) if drawn[4] else image)
-    make = once("all", lambda: v2.Compose([v2.RandomResizedCrop(job.side, antialias=True), v2.RandomHorizontalFlip(), finish]))
+    augment = [v2.RandAugment()] if job.kind == "randaugment" else []
+    make = once("all", lambda: v2.Compose([v2.RandomResizedCrop(job.side, antialias=True), v2.RandomHorizontalFlip(), *augment, finish]))
     return make(image)
 
 
@@ -177,6 +179,6 @@ def of_files(make: Any) -> Any:
 
 PILLOW = {"crop": of_files(pillow_crop), "resize": of_files(pillow_resize)}
 TENSORS = {"cifar": lambda job: loader(job, Arrays(job))}
-TORCHVISION = {"crop": of_files(torchvision_crop), "resize": of_files(torchvision_resize)}
+TORCHVISION = {"crop": of_files(torchvision_crop), "randaugment": of_files(torchvision_crop), "resize": of_files(torchvision_resize)}
 ALBUMENTATIONS = {"crop": of_files(albumentations_crop)}
 WEBDATASET = {"crop": webdataset}
