@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -249,11 +250,21 @@ def missing(results: dict[str, Any]) -> str:
     return "## What is missing\n\n" + "".join(lines) + "\n" if lines else ""
 
 
-def environment(about: dict[str, Any]) -> str:
+def rounds(runs: list[dict[str, Any]]) -> str:
+    """How often each loader was run with so many threads."""
+    most: dict[int, int] = {}
+    for threads in {run["threads"] for run in runs}:
+        counts = Counter((run["workload"], run["peer"]) for run in runs if run["threads"] == threads)
+        most[threads] = max(counts.values())
+    return ", ".join(f"{count} with {counted(threads)}" for threads, count in sorted(most.items()))
+
+
+def environment(results: dict[str, Any]) -> str:
+    about = results["about"]
     data = about["data"]
     text = (f"## Where\n\n{about['date']}, {about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, Python {about['python']}; "
             f"{about['leat']}. {data['count']} pictures from {data['photos']}, where there are fewer the same under several names. "
-            f"Rounds: {about['rounds']}. "
+            f"Rounds: {rounds(results['runs'])}. "
             f"Last command: `{about['command']}`.\n\n")
     for place, versions in about["versions"].items():
         if versions:
@@ -287,7 +298,7 @@ def made(results: dict[str, Any]) -> dict[Path, str]:
         page += f'<a id="{key}"></a>\n\n## {figures.workload.title}\n\n![{figures.workload.title}]({shown(path)})\n\n'
         page += table(figures) + "\n" + verdict(figures) + "\n"
     page += special(every) + (single(results["single"]) if "single" in results else "")
-    page += RULES.format(seconds=results["about"]["seconds"]) + "\n" + missing(results) + environment(results["about"])
+    page += RULES.format(seconds=results["about"]["seconds"]) + "\n" + missing(results) + environment(results)
     files[PAGE] = page.rstrip() + "\n"
     return files
 
