@@ -8,6 +8,8 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
+from leat._tfdata.dataset import Dataset
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -67,3 +69,34 @@ def test_the_fast_transform_where_it_overflows(hard):
         theirs = tf.io.decode_jpeg(path.read_bytes(), channels=3).numpy()
         numpy.testing.assert_array_equal(whole[0][0], theirs)
         numpy.testing.assert_array_equal(cut[0][0], theirs[5:28, 7:26])
+
+
+def test_combined_photos_are_decoded_as_tensorflow_does(photos):
+    """concatenate, sample_from_datasets and zip of chains that decode JPEGs run in the engine, with TensorFlow's pixels."""
+    paths = sorted(str(path) for path in photos.glob("*.jpg"))
+
+    def loaded(kind, some, method=""):
+        return kind.from_tensor_slices(some).map(
+            lambda path: tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(path), channels=3, dct_method=method), (24, 32)))
+
+    def numbered(kind, some):
+        return kind.from_tensor_slices((some, numpy.arange(len(some)))).map(lambda path, n: (tf.io.decode_jpeg(tf.io.read_file(path)), n))
+    programs = {
+        "concatenate": lambda kind: loaded(kind, paths).concatenate(loaded(kind, paths[::-1])).batch(3),
+        "sample": lambda kind: kind.sample_from_datasets([loaded(kind, paths), loaded(kind, paths)], [1.0, 0.0]).take(4),
+        "photos and labels": lambda kind: kind.zip((loaded(kind, paths), kind.from_tensor_slices([3, 1, 2, 0]))).batch(2),
+        "photos twice": lambda kind: kind.zip((loaded(kind, paths), loaded(kind, paths[::-1]))).map(lambda a, b: (b, a)),
+        "paths": lambda kind: kind.zip((kind.from_tensor_slices(paths), kind.from_tensor_slices(paths[::-1]))).map(
+            lambda a, b: (tf.io.decode_jpeg(tf.io.read_file(b)), a)),
+        "three": lambda kind: kind.zip({"a": numbered(kind, paths), "b": loaded(kind, paths), "c": kind.range(4)}),
+    }
+    for name, make in programs.items():
+        ours = make(Dataset)
+        assert ours._engine() is not None, name
+        assert ours.element_spec == make(tf.data.Dataset).element_spec, name
+        for mine, theirs in zip(ours, make(tf.data.Dataset), strict=True):
+            tf.nest.assert_same_structure(mine, theirs)
+            for a, b in zip(tf.nest.flatten(mine), tf.nest.flatten(theirs), strict=True):
+                numpy.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=name)
+    refused = loaded(Dataset, paths).concatenate(loaded(Dataset, paths, "INTEGER_ACCURATE"))
+    assert getattr(refused, "_chain", None) is None and len(list(refused)) == 8

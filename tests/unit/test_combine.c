@@ -81,6 +81,8 @@ static int begin(void **state) {
         make_dir(in_dir("b/%d", i / 3));
         write_png(in_dir("b/%d/%02d.png", i / 3, i), 6, 7, (unsigned)i + 100);
     }
+    make_dir(in_dir("jpegs"));
+    write_jpeg(in_dir("jpegs/0.jpg"), 24, 40, 1);
     write_samples(in_dir("r.tfrecord"), 50, 20, 30);
     for (int i = 0; i < 5; i++) write_samples(in_dir("shards/%d.tfrecord", i), i * 100, 3 + i * i, 12);
     snprintf(texts[0], sizeof texts[0], "folder %s", in_dir("a"));
@@ -91,6 +93,26 @@ static int begin(void **state) {
 }
 
 /* ---------------------------------------------------------------------------------------- concatenate */
+
+/* Texts that decode by themselves do it as the options around them say, wherever these stand. */
+static void test_accuracy(void **state) {
+    (void)state;
+    char jpegs[700];
+    snprintf(jpegs, sizeof jpegs, "folder %s | decode", in_dir("jpegs"));
+    list *exact = gather("%s", jpegs), *fast = gather("%s | options accuracy=fast", jpegs);
+    assert_true(exact->hash[0][0] != fast->hash[0][0]);
+    list *found[] = {
+        gather("concatenate '%s' '%s' | options accuracy=fast", jpegs, jpegs),
+        gather("options accuracy=fast | concatenate '%s' '%s'", jpegs, jpegs),
+        gather("concatenate \"sample_from '%s' '%s'\" '%s' | options accuracy=fast", jpegs, jpegs, jpegs),
+        gather("zip image='%s' mask='%s' | options accuracy=fast", jpegs, jpegs),
+    };
+    for (size_t i = 0; i < LEAT_COUNT(found); i++) {
+        assert_true(found[i]->hash[0][field(found[i], "image")] == fast->hash[0][field(fast, "image")]);
+        free(found[i]);
+    }
+    free(exact), free(fast);
+}
 
 static void test_concatenate(void **state) {
     (void)state;
@@ -662,14 +684,23 @@ static void test_bad_samples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_concatenate), cmocka_unit_test(test_inner_shuffles),
-        cmocka_unit_test(test_fields),      cmocka_unit_test(test_fields_of_parts),
-        cmocka_unit_test(test_class_names), cmocka_unit_test(test_zip),
-        cmocka_unit_test(test_unpaired),    cmocka_unit_test(test_mixing),
-        cmocka_unit_test(test_nested),      cmocka_unit_test(test_choosing),
-        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_caches),
-        cmocka_unit_test(test_interleaved), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_states),      cmocka_unit_test(test_bad_samples),
+        cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_concatenate),
+        cmocka_unit_test(test_inner_shuffles),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_fields_of_parts),
+        cmocka_unit_test(test_class_names),
+        cmocka_unit_test(test_zip),
+        cmocka_unit_test(test_unpaired),
+        cmocka_unit_test(test_mixing),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_choosing),
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_interleaved),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_bad_samples),
     };
     return cmocka_run_group_tests_name("combine", tests, begin, end_files);
 }

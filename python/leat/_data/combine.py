@@ -180,6 +180,11 @@ def zip(*datasets: Any, stop: str | None = None, **named: Dataset) -> Dataset:
     return _made("zip", Combination("zip", parts, tuple(named), _more("zip", stop=stop)))
 
 
+def zip_parts(datasets: Sequence[Dataset], names: Sequence[str], stop: str) -> Dataset:
+    """zip, where some parts have a name and others, with "", keep the names of their fields."""
+    return _made("zip", Combination("zip", _checked("zip", datasets), names, _more("zip", stop=stop)))
+
+
 def sample_from_datasets(datasets: Sequence[Dataset], weights: Sequence[float] | None = None, seed: int | None = None,
                          stop_on_empty_dataset: bool = False,
                          rerandomize_each_iteration: bool | None = None) -> Dataset:

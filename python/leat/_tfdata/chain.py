@@ -55,6 +55,13 @@ class Columns:
         return replace(self, arrays={name: cut(array) for name, array in self.arrays.items()},
                        rows=len(range(self.rows)[part]))
 
+    def renamed(self, names: Mapping[str, str]) -> Columns:
+        """The same columns, some with other names."""
+        def new(name: str) -> str:
+            return names.get(name, name)
+        return replace(self, arrays={new(name): array for name, array in self.arrays.items()},
+                       files={new(name): new(column) for name, column in self.files.items()})
+
     def build(self, wanted: set[str]) -> Dataset:
         """A leat.Dataset of the wanted fields."""
         numpy: Any = optional("numpy")
@@ -171,7 +178,7 @@ class Chain:
         taken = set(self.specs)
         if isinstance(self.source, Columns):
             taken |= set(self.source.arrays) | set(self.source.files)
-        return next(word for word in _numbered(name) if word not in taken)
+        return next(word for word in numbered_names(name) if word not in taken)
 
     # --------------------------------------------------------------------------------------- looking
 
@@ -223,7 +230,8 @@ def _mentioned(operation: Operation, chain: Chain) -> Iterator[str]:
         yield from (word for word in words if isinstance(word, str) and word in known)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def numbered_names(name: str) -> Iterator[str]:
+    """name, name2, name3, ..."""
     yield name
     number = 2
     while True:

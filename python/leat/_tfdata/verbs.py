@@ -15,7 +15,7 @@ from typing import Any
 
 from .._base.arrays import optional
 from .._base.notices import tell
-from .chain import TRANSPARENT, Built, Chain, Columns, Operation, Refused
+from .chain import TRANSPARENT, Built, Chain, Columns, Operation, Refused, mapped, numbered_names
 
 INFINITE, UNKNOWN = -1, -2
 DRAWING = {"affine", "color_jitter", "channel_shift", "gaussian_blur", "gaussian_noise", "cutout", "rand_augment",
@@ -304,16 +304,14 @@ def with_options(chain: Chain, options: Any, name: Any = None) -> Chain:
 
 def zip_chains(structure: Any, chains: list[Chain]) -> Chain:
     """Chains side by side; structure has their numbers."""
-    from .._data.combine import zip as zipped
-    from .chain import mapped
+    from .._data.combine import zip_parts
 
     for chain in chains:
         _unlimited(chain, "zip")
         if chain.batched:
             raise Refused("zip() of batches")
-    names = [set(chain.specs) for chain in chains]
-    if sum(map(len, names)) != len(set().union(*names)):
-        raise Refused("zip() of data sets that share a source")
+    given = chains
+    chains, keys = _apart(given)
     known = [chain.cardinality for chain in chains]
     if UNKNOWN in known:
         cardinality = UNKNOWN
@@ -334,15 +332,56 @@ def zip_chains(structure: Any, chains: list[Chain]) -> Chain:
             raise Refused("zip() of data sets with random operations or caches")
         if cardinality == INFINITE:
             raise Refused("zip() of data sets without end")
-        made = Built(zipped(*[_part(chain) for chain in chains], stop="shortest"))
-    return Chain(made, mapped(structure, lambda i: chains[i].structure),
-                 {name: spec for chain in chains for name, spec in chain.specs.items()}, cardinality=cardinality)
+        made = Built(zip_parts([_part(before if key else chain) for before, chain, key in zip(given, chains, keys)], keys,
+                               stop="shortest"))
+    return _whole(chains, "zip", Chain(made, mapped(structure, lambda i: chains[i].structure),
+                                       {name: spec for chain in chains for name, spec in chain.specs.items()},
+                                       cardinality=cardinality))
+
+
+def _apart(chains: list[Chain]) -> tuple[list[Chain], list[str]]:
+    """The chains with names for their fields that no other of them has, and what zip is to call the only field of a part, "": as it is."""
+    taken: set[str] = set()
+    apart: list[Chain] = []
+    keys: list[str] = []
+    for chain in chains:
+        source, key = chain.source, ""
+        movable = isinstance(source, Columns) and not chain.operations
+        names = set(chain.fields) | (set(source.arrays) | set(source.files) if isinstance(source, Columns) and movable else set())
+        again: dict[str, str] = {}
+        for name in sorted(taken & names):
+            again[name] = next(word for word in numbered_names(name) if word not in taken | names | set(again.values()))
+        if again:
+            if isinstance(source, Columns) and movable:
+                source = source.renamed(again)
+            elif len(chain.fields) == 1:
+                key = again[chain.fields[0]]
+            else:
+                raise Refused("zip() of data sets that share a source and have several fields")
+            chain = chain.with_(source=source, structure=mapped(chain.structure, lambda name: again.get(name, name)),
+                                specs={again.get(name, name): spec for name, spec in chain.specs.items()})
+        taken |= {again.get(name, name) for name in names}
+        apart.append(chain)
+        keys.append(key)
+    return apart, keys
 
 
 def _part(chain: Chain) -> Any:
     """The chain's data set as a part of another: without what is about the whole."""
-    plain = replace(chain, operations=tuple(each for each in chain.operations if each.name != "configure"), seed=None)
-    return plain.build()._with(layout=None).select(*dict.fromkeys(chain.fields))
+    kept = tuple(each for each in chain.operations if each.name != "configure" and not _is_accuracy(each))
+    return replace(chain, operations=kept, seed=None).build()._with(layout=None).select(*dict.fromkeys(chain.fields))
+
+
+def _is_accuracy(operation: Operation) -> bool:
+    return operation.name == "options" and set(operation.kwargs) == {"accuracy"}
+
+
+def _whole(chains: list[Chain], verb: str, made: Chain) -> Chain:
+    """A chain that was made of others' parts, with what is about the whole: how JPEG files are decoded."""
+    wanted = {each.kwargs["accuracy"] for chain in chains for each in chain.operations if _is_accuracy(each)}
+    if len(wanted) > 1:
+        raise Refused(f"{verb}() of JPEG files decoded by INTEGER_ACCURATE and of others that are not")
+    return made.then("options", accuracy=wanted.pop()) if wanted else made
 
 
 def _alike(chains: list[Chain], verb: str) -> None:
@@ -370,24 +409,23 @@ def concatenate(chain: Chain, dataset: Chain, name: Any = None) -> Chain:
     _alike([chain, dataset], "concatenate")
     if chain.cardinality == INFINITE:
         return chain
-    return Chain(Built(joined(_part(chain), _part(dataset))), chain.structure, chain.specs, cardinality=total)
+    made = Chain(Built(joined(_part(chain), _part(dataset))), chain.structure, chain.specs, cardinality=total)
+    return _whole([chain, dataset], "concatenate", made)
 
 
 def _stacked(chain: Chain, dataset: Chain, one: Columns, other: Columns) -> Chain:
     """Two sources of arrays as one."""
-    from .chain import mapped
-
-    pairs = dict(zip(chain.fields, dataset.fields))
+    couples = dict(zip(chain.fields, dataset.fields))
     if mapped(chain.structure, lambda name: 0) != mapped(dataset.structure, lambda name: 0):
         raise Refused("concatenate() of data sets with other structures")
-    for mine, theirs in pairs.items():
+    for mine, theirs in couples.items():
         if chain.specs[mine] != dataset.specs[theirs]:
             raise Refused("concatenate() of data sets with other types or shapes")
     numpy = __import__("numpy")
 
     def joined(mine: str, theirs: str) -> Callable[[], Any]:
         return lambda: numpy.concatenate([one.array(mine), other.array(theirs)])
-    return chain.with_(source=Columns({mine: joined(mine, theirs) for mine, theirs in pairs.items()},
+    return chain.with_(source=Columns({mine: joined(mine, theirs) for mine, theirs in couples.items()},
                                       one.rows + other.rows))
 
 
@@ -405,4 +443,4 @@ def sample_from_datasets(chains: list[Chain], weights: Any, seed: int, stop_on_e
     first = chains[0]
     made = drawn([_part(chain) for chain in chains], weights, seed=seed, stop_on_empty_dataset=stop,
                  rerandomize_each_iteration=again or None)
-    return Chain(Built(made), first.structure, first.specs, cardinality=total)
+    return _whole(chains, "sample_from_datasets", Chain(Built(made), first.structure, first.specs, cardinality=total))

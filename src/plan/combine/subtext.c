@@ -194,6 +194,7 @@ static int plan_one(leat__subtext *subtext, leat__planner *around, const leat__u
         .spec = subtext->spec,
         .config = around->config,
         .open = around->open,
+        .fast = around->fast,
         .inside = (around->inside << CHILDREN_BITS) + (uint32_t)number + 1,
     };
     number_uses(subtext, zip);
