@@ -36,7 +36,7 @@ test-long: ## the tests that take long: more mutations, soak, plain C kernels
 	@echo "make: building and running the long tests"
 	@$(PYTHON) tests/run.py --long --only long $(TESTS)
 
-test-arm: ## builds for 64-bit ARM and runs kernel and unit tests and whole pipelines there, by qemu: the same bytes as on x86
+test-arm: ## builds for 64-bit ARM and runs kernel and unit tests, whole pipelines and the wheel there, by qemu: the same bytes as on x86
 	@echo "make: building and testing for 64-bit ARM"
 	@$(PYTHON) tests/run.py --only arm $(TESTS)
 

@@ -12,7 +12,7 @@ Groups, in this order:
     cli       tests/cli with pytest, on the command of build/release
     python    tests/python with pytest, on the Python package: the extension of build/release, staged in build/package
     arm       only if asked for: kernel and unit programs and the digests of whole pipelines, built for 64-bit ARM and run by
-              qemu; skipped where compiler, emulator or libraries cannot be had          build/arm
+              qemu, and the wheel for ARM; skipped where compiler, emulator or libraries cannot be had          build/arm
     frameworks  only if asked for: tests/frameworks with real TensorFlow, Keras, torch, JAX and Ray (scripts/frameworks), and tests/tutorials
     long      only with --long: tests/long, programs marked long, the unit and kernel programs on plain C kernels,
               many more mutations, tests/cli on the sanitized command, tests/python on the sanitized extension
@@ -68,6 +68,7 @@ FLAVOURS = {
 EMULATOR = {"arm": [tool("qemu-aarch64"), "-L", str(SYSROOT)]}
 # Of tests/cli/test_digests.py: with vector kernels and with plain C. The rest is about x86.
 ARM_DIGESTS = "list_is_complete or practice or as_it_is or leat_0"
+ARM_WHEEL = "for_arm"  # of tests/long/test_wheel.py, which the group `long` leaves to the group `arm`
 SLOWER = {"release": 1, "asan": 4, "tsan": 10, "arm": 10}  # how much longer a program may take
 FUZZ_RUNS, FUZZ_RUNS_LONG = 10_000, 20_000  # inputs for each fuzz target
 LONG_SHARES = ("ray", "examples", "tutorials", "launchers", "keras", "torch", "dropin", "doctor")  # of the tests with frameworks
@@ -538,10 +539,15 @@ def group_arm(options: argparse.Namespace) -> Tally:
     command = BUILD / "arm/leat-emulated"
     command.write_text("#!/bin/sh\nexec " + " ".join(EMULATOR["arm"]) + f" {BUILD}/arm/cli/leat \"$@\"\n")
     command.chmod(0o755)
-    chosen = argparse.Namespace(**{**vars(options), "k": f"({options.k}) and ({ARM_DIGESTS})" if options.k else ARM_DIGESTS})
-    tally.add(run_pytest(ROOT / "tests/cli/test_digests.py", "arm", chosen, name="digests", env={"LEAT": str(command)},
-                         processes=options.j))
+    tally.add(run_pytest(ROOT / "tests/cli/test_digests.py", "arm", chosen(options, ARM_DIGESTS), name="digests",
+                         env={"LEAT": str(command)}, processes=options.j))
+    tally.add(run_pytest(ROOT / "tests/long/test_wheel.py", "arm", chosen(options, ARM_WHEEL), name="wheel"))
     return tally
+
+
+def chosen(options: argparse.Namespace, cases: str) -> argparse.Namespace:
+    """The options, but of pytest's cases only these."""
+    return argparse.Namespace(**{**vars(options), "k": f"({options.k}) and ({cases})" if options.k else cases})
 
 
 def group_long(options: argparse.Namespace) -> Tally:
@@ -568,7 +574,7 @@ def group_long(options: argparse.Namespace) -> Tally:
     if has_pytests(ROOT / "tests/long") and not (trouble := build("release", options.j, ("all",))):
         table = BUILD / "release/doctor_truth.md"  # whether the doctor was right, row by row
         table.unlink(missing_ok=True)
-        tally.add(run_pytest(ROOT / "tests/long", "release", options))
+        tally.add(run_pytest(ROOT / "tests/long", "release", chosen(options, f"not {ARM_WHEEL}")))
         if table.exists():
             progress.say(table.read_text().rstrip())
     return tally
@@ -593,7 +599,7 @@ def listing(groups: list[str], pattern: str) -> list[str]:
         if group == "python" and has_pytests(ROOT / "tests/python"):
             lines.append("python tests/python")
         if group == "arm":
-            lines.append("arm tests/cli/test_digests.py")
+            lines += ["arm tests/cli/test_digests.py", "arm tests/long/test_wheel.py"]
         if group == "frameworks":
             lines += [f"{group} {path.stem} {backend}".rstrip() for _, backend, paths in framework_shares() for path in paths]
         if group == "long" and has_pytests(ROOT / "tests/long"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole pipelines whose every byte is known: tests/golden/digests.json has a digest of each.
 
-    python3 tests/cli/digests.py            says which digests differ from the committed ones
+    python3 tests/cli/digests.py            says which digests differ from the committed ones; exit code 1 if any does
     python3 tests/cli/digests.py --write    writes them: only if the change of bytes is meant
 
 The inputs do not depend on the version of a codec's encoder: JPEGs are committed (tests/golden/photos), the practice set
@@ -93,10 +93,11 @@ def main() -> int:
     changed = [pipeline for pipeline in found if found[pipeline] != before.get(pipeline)]
     for pipeline in changed:
         print(f"{pipeline}: {before.get(pipeline, 'new')} -> {found[pipeline]}")
-    if "--write" in sys.argv[1:]:
+    write = "--write" in sys.argv[1:]
+    if write:
         FILE.write_text(json.dumps(found, indent=1) + "\n")
-    print(f"digests: {len(found)} pipelines, {len(changed)} differ" + (", written" if "--write" in sys.argv[1:] else ""))
-    return 0
+    print(f"digests: {len(found)} pipelines, {len(changed)} differ" + ", written" * write)
+    return 1 if changed and not write else 0
 
 
 if __name__ == "__main__":
