@@ -348,15 +348,19 @@ static bool transform_mcu_row(leat__jpeg_own *own) {
     return true;
 }
 
-/* The blocks of n MCUs to samples. */
+/* The blocks of n MCUs to samples. Components with one transform go through it together, since a call for one block takes longer
+ * than the block. */
 static bool transform(const leat__jpeg_own *own, run *of, int n) {
-    const int n_units = own->scan.n_units;
+    const leat__jpeg_component *c = own->head.component;
+    const int n_units = own->scan.n_units, n_components = own->head.n_components;
     if (!own->mixed) return own->idct[0](of->blocks, of->places, n * n_units);
     bool good = true;
-    for (int m = 0, at = 0; m < n; m++)
-        for (int i = 0; i < own->head.n_components; i++) {
-            const int n_blocks = own->head.component[i].h * own->head.component[i].v;
-            good &= own->idct[i](of->blocks + 64 * (ptrdiff_t)at, of->places + at, n_blocks);
+    for (int at = 0; at < n * n_units;)
+        for (int i = 0; i < n_components;) {
+            LEAT_FN_JPEG_IDCT((*idct)) = own->idct[i];
+            int n_blocks = 0;
+            for (; i < n_components && own->idct[i] == idct; i++) n_blocks += c[i].h * c[i].v;
+            good &= idct(of->blocks + 64 * (ptrdiff_t)at, of->places + at, n_blocks);
             at += n_blocks;
         }
     return good;

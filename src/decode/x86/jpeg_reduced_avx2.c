@@ -84,16 +84,15 @@ LEAT_INLINE void reduce_4x4(int16_t *block, const leat__jpeg_place *place, bool 
     for (size_t y = 0; y < 4; y++) memcpy(dst + y * stride, &row[y], 4);
 }
 
-LEAT_INLINE void reduce_2x2(int16_t *block, const leat__jpeg_place *place, bool half, __m256i *over,
-                            __m256i *middle) {
+/* The lower half is computed even where it is zero: the processor cannot guess which blocks these are, and a wrong guess takes
+ * longer. */
+LEAT_INLINE void reduce_2x2(int16_t *block, const leat__jpeg_place *place, __m256i *over, __m256i *middle) {
     const __m256i p02 = dequantise(block, place->quant, 0, over),
                   p13 = dequantise(block, place->quant, 1, over);
     const __m256i dc = _mm256_slli_epi32(weigh(p02, 16384, 0), 1);
-    __m256i odd = weigh(p13, R3_624, -R1_272);
-    if (!half) {
-        dequantise(block, place->quant, 2, over);
-        odd = _mm256_add_epi32(odd, weigh(dequantise(block, place->quant, 3, over), R0_850, -R0_720));
-    }
+    dequantise(block, place->quant, 2, over);
+    const __m256i p57 = dequantise(block, place->quant, 3, over);
+    const __m256i odd = _mm256_add_epi32(weigh(p13, R3_624, -R1_272), weigh(p57, R0_850, -R0_720));
     const __m256i rows =
         _mm256_packs_epi32(descale(_mm256_add_epi32(dc, odd), 13), descale(_mm256_sub_epi32(dc, odd), 13));
     gather(middle, rows);
@@ -123,13 +122,12 @@ LEAT_INLINE bool reduce_all(int16_t *blocks, const leat__jpeg_place *places, int
     __m256i over = _mm256_setzero_si256(), middle = over;
     for (int i = 0; i < n; i++, blocks += 64) {
         const leat__jpeg_place *place = &places[i];
-        const bool half = place->last <= LEAT_JPEG_HALF;
+        const bool half = four && place->last <= LEAT_JPEG_HALF;
         if (!place->dst) memset(blocks, 0, 64 * sizeof *blocks);
         else if (place->last == 0) good &= flat_block(blocks, place, four ? 4 : 2);
-        else if (four && half) reduce_4x4(blocks, place, true, &over, &middle);
+        else if (half) reduce_4x4(blocks, place, true, &over, &middle);
         else if (four) reduce_4x4(blocks, place, false, &over, &middle);
-        else if (half) reduce_2x2(blocks, place, true, &over, &middle);
-        else reduce_2x2(blocks, place, false, &over, &middle);
+        else reduce_2x2(blocks, place, &over, &middle);
     }
     over = _mm256_or_si256(over, _mm256_subs_epu16(middle, _mm256_set1_epi16(LEAT_JPEG_MIDDLE_MAX)));
     return good && _mm256_testz_si256(over, over);
