@@ -22,6 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ COMPARED = 32  # pictures
 NORMALIZED = ("crop", "records", "gzip", "randaugment", "cifar")
 DRAWN = ("crop", "records", "gzip", "randaugment", "simclr")  # kinds that begin with a drawn crop
 ALL = [*WORKLOADS, "single"]
+SINGLE = ("leat", "albumentations", "pillow")
+START = 6.0  # seconds of a process besides those that are measured, until the first of its peer has ended: imports, first batch, warm-up
 # Run where NumPy is.
 DIFFERENCE = """
 import json, sys, numpy
@@ -96,16 +99,20 @@ class Session:
         self.leat = options.leat
         self.data = Data(options.folder, options.photos, options.count, self.leat, environment.python("leat"))
         self.unequal: set[tuple[str, str]] = set()  # peers whose pixels could not be compared just now
+        self.compared: dict[tuple[str, ...], dict[str, float]] = {}  # what several workloads have in common is compared once
+        self.outputs = tempfile.TemporaryDirectory()
+        self.took: dict[str, list[float]] = {}  # seconds besides the measured ones, by peer
         self.results: dict[str, Any] = json.loads(options.results.read_text()) if options.results.exists() else {}
         self.results = {"runs": [], "equal": {}, "limits": {}, "failed": {}} | self.results
 
     def job(self, workload: Workload, name: str, threads: int, **more: Any) -> Job:
         peer = "leat" if name.startswith("leat") else name
         job = Job(name, workload.kind, str(self.data.get(workload.data)), threads, workload.batch, side=workload.side,
-                  seconds=self.options.seconds, step=workload.step, **more)
-        job.options = {"samples": self.samples(workload), "format": workload.data} | job.options
+                  seconds=self.options.seconds, step=workload.step, **({"what": workload.what} | more))
+        job.options = {"samples": self.data.length(workload.data), "format": workload.data} | job.options
         if workload.skip:
-            job.options |= {"skip": int(self.samples(workload) * workload.skip), "late": name == "tfdata-tutorial"}
+            whole = int(self.data.length(workload.data) * workload.skip) // workload.batch * workload.batch
+            job.options |= {"skip": whole, "late": name == "tfdata-tutorial"}
         if name == "leat-first":
             job.options["first visits"] = True
         if peer == "webdataset":
@@ -114,12 +121,9 @@ class Session:
             job.options["beton"] = str(self.data.folder / "jpeg.beton")
         return job
 
-    def samples(self, workload: Workload) -> int:
-        return {"arrays32": 50000 if self.options.count >= 200 else 1000, "small": self.options.count * 125,
-                "large": min(self.options.count, 48)}.get(workload.data, self.options.count)
-
     def run(self, job: Job) -> dict[str, Any]:
         """One process. Raises RuntimeError with the last line that it wrote if it fails."""
+        began = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             job.cache = folder
             path = Path(folder) / "job.json"
@@ -132,11 +136,30 @@ class Session:
             lines = [line.strip() for line in err.splitlines() if line.strip()]
             raise RuntimeError(next((line for line in reversed(lines) if re.match(r"[\w.]*(Error|Exception)", line)),
                                     lines[-1] if lines else f"exit code {code}")[:200])
+        if job.what != "outputs":
+            self.took.setdefault(job.peer, []).append(time.perf_counter() - began - length(job.what, job.seconds))
         return json.loads(out.splitlines()[-1])
+
+    def expected(self, key: str) -> float:
+        """Seconds that a workload takes, from what each peer took so far. Making data is not in it."""
+        def besides(name: str) -> float:
+            return sum(found) / len(found) if (found := self.took.get(name)) else START
+        seconds, rounds = self.options.seconds, self.options.rounds
+        if key == "single":
+            return sum(length("single", seconds) + besides(name) for name in self.wanted(SINGLE)) * rounds
+        workload = WORKLOADS[key]
+        names, others = self.wanted(workload.forms + workload.peers), self.wanted(workload.peers)
+        each = sum(length(workload.what, seconds) + besides(name) for name in names) * rounds + (2 * seconds if workload.limit else 0)
+        return (each * len(self.counts(workload)) if self.options.only != "equal" else 0) + (
+            sum(besides(name) for name in others) if self.options.only != "rate" else 0)
+
+    def counts(self, workload: Workload) -> list[int]:
+        """Of threads."""
+        return list(workload.threads) or ([max(self.options.threads)] if workload.what == "resume" else self.options.threads)
 
     def drawn(self, workload: Workload) -> list[list[int]]:
         """What leat draws for the first pictures: y, x, height, width, flip."""
-        n = min(COMPARED, self.samples(workload)) // 8 * 8
+        n = min(COMPARED, self.data.length(workload.data)) // 8 * 8
         if workload.kind not in DRAWN:
             return [[0] * 5] * n
         job = self.job(workload, "leat", 1, drawn=[])
@@ -147,19 +170,23 @@ class Session:
 
     def difference(self, workload: Workload, name: str, peer: Peer) -> dict[str, float]:
         """Between the pixels of a peer and of leat, in 255ths, over the same pictures with the same draws."""
-        drawn = self.drawn(workload)
-        with tempfile.TemporaryDirectory() as folder:
-            paths = [f"{folder}/{side}.npy" for side in ("leat", "peer")]
-            ours = {"out": paths[0], "flavour": peer.flavour, "accuracy": peer.accuracy, "square": name == "ffcv"}
-            for side, options in (("leat", ours), (name, {"out": paths[1]})):
-                job = self.job(workload, side, 1, what="outputs", drawn=drawn, options=options)
+        same = (workload.kind, workload.data, str(workload.side))
+        if (*same, name) in self.compared:
+            return self.compared[*same, name]
+        drawn, square = self.drawn(workload), name == "ffcv"
+        ours = "-".join((*same, peer.flavour, peer.accuracy, "square" if square else "whole"))
+        paths = [Path(self.outputs.name) / f"{file}.npy" for file in (ours, "peer")]
+        for side, options in (("leat", {"flavour": peer.flavour, "accuracy": peer.accuracy, "square": square}), (name, {})):
+            path = paths[side == name]
+            if side == name or not path.exists():
+                job = self.job(workload, side, 1, what="outputs", drawn=drawn, options=options | {"out": str(path)})
                 job.batch = 8
                 self.run(job)
-            normalized = workload.kind in NORMALIZED
-            scale = [255 * s for s in STD] if normalized else [255.0 if workload.kind in ("raw", "idg", "simclr") else 1.0]
-            done = subprocess.run([environment.python("leat"), "-c", DIFFERENCE, *paths, json.dumps(scale)], capture_output=True,
-                                  text=True, check=True)
-        return json.loads(done.stdout)
+        scale = [255 * s for s in STD] if workload.kind in NORMALIZED else [255.0 if workload.kind in ("raw", "idg", "simclr") else 1.0]
+        done = subprocess.run([environment.python("leat"), "-c", DIFFERENCE, *map(str, paths), json.dumps(scale)], capture_output=True,
+                              text=True, check=True)
+        self.compared[*same, name] = json.loads(done.stdout)
+        return self.compared[*same, name]
 
     def equal(self, key: str) -> None:
         workload = WORKLOADS[key]
@@ -180,7 +207,7 @@ class Session:
     def measure(self, key: str) -> None:
         workload = WORKLOADS[key]
         names = [name for name in self.wanted(workload.forms + workload.peers) if (key, name) not in self.unequal]
-        for threads in workload.threads or self.options.threads:
+        for threads in self.counts(workload):
             fresh: set[str] = set()
             for turn in range(self.options.rounds):
                 for name in names if turn % 2 == 0 else reversed(names):
@@ -190,7 +217,11 @@ class Session:
                         self.results["failed"].setdefault(key, {})[name] = str(error)
                         say(f"{key}: {PEERS[name].title}: {error}")
                         continue
-                    say(f"{key}, {threads} threads, round {turn + 1}: {PEERS[name].title} {made['rate']:,.0f} {workload.unit}")
+                    found = {"consumer": lambda made: f"waits {100 * made['waited']:.1f} %",
+                             "memory": lambda made: f"{made['memory'] >> 20:,} MB",
+                             "resume": lambda made: f"{made['first_s']:.2f} s"}.get(
+                                 workload.what, lambda made: f"{made['rate']:,.0f} {workload.unit}")(made)
+                    say(f"{key}, {threads} threads, round {turn + 1}: {PEERS[name].title} {found}")
                     self.keep({"workload": key, "peer": name, "threads": threads} | made, name not in fresh)
                     fresh.add(name)
             self.limit(key, workload, threads)
@@ -210,11 +241,9 @@ class Session:
         found: dict[str, Any] = {"rates": {}, "pixels": {}}
         with tempfile.TemporaryDirectory() as folder:
             for turn in range(self.options.rounds):
-                for name in ("leat", "albumentations", "pillow"):
-                    if name not in self.wanted((name,)):
-                        continue
+                for name in self.wanted(SINGLE) if turn % 2 == 0 else reversed(self.wanted(SINGLE)):
                     options = {"pictures": str(self.data.squares()), "out": f"{folder}/{name}.npz"}
-                    job = Job(name, "", "", 1, 32, "single", self.options.seconds / 5, options=options)
+                    job = Job(name, "", "", 1, 32, "single", self.options.seconds, options=options)
                     try:
                         made = self.run(job)["rates"]
                     except RuntimeError as error:
@@ -257,6 +286,11 @@ class Session:
         part.rename(self.options.results)
 
 
+def length(what: str, seconds: float) -> float:
+    """Of what is measured in one process, without imports, the first batch and the warm-up."""
+    return seconds * {"consumer": 4, "single": 3, "resume": 0}.get(what, 1)
+
+
 def numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
 
@@ -287,7 +321,11 @@ def main() -> int:
     if options.photos and not options.photos.is_dir():
         sys.exit(f"peers: there is no folder {options.photos}")
     session = Session(options)
-    for key in options.workloads or ALL:
+    keys = options.workloads or ALL
+    for number, key in enumerate(keys):
+        names = session.wanted(SINGLE if key == "single" else WORKLOADS[key].forms + WORKLOADS[key].peers)
+        left = sum(map(session.expected, keys[number:])) / 60
+        say(f"{number + 1} of {len(keys)}: {key}, with {len(names)} loaders; about {max(1, round(left))} minutes left")
         if key == "single":
             session.single()
             continue

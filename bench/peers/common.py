@@ -22,7 +22,7 @@ class Job:
     data: str  # a folder, or an .npz of arrays
     threads: int
     batch: int
-    what: str = "rate"  # or outputs, consumer, memory, resume
+    what: str = "rate"  # or outputs, consumer, memory, resume, single
     seconds: float = 2.0
     step: float = 0.0  # seconds that the consumer keeps a batch
     drawn: list[list[int]] | None = None  # y, x, height, width, flip of the first samples: all else in order and undrawn
@@ -37,7 +37,7 @@ class Job:
     @property
     def skip(self) -> int:
         """Samples of the first epoch that were seen before: the run goes on behind them."""
-        return int(self.options.get("skip", 0))
+        return 0 if self.fixed else int(self.options.get("skip", 0))
 
     def files(self) -> tuple[list[str], list[int]]:
         """Pictures in sorted order, class by class, as all libraries number them. Those that are compared, if fixed."""

@@ -4,7 +4,9 @@
     python bench/peers/measure.py JOB.json
 
 Imports are done before the clock starts. Then: the time to the first batch, a warm-up of one epoch (two seconds at most), and batches for
-so many seconds, which a consumer takes and drops. Processor time and memory are those of this process and its children.
+so many seconds, which a consumer takes and drops, or keeps for a step. Processor time and memory are those of this process and its
+children. Memory is looked at in the warm-up and at the end, as looking takes time from loaders that have many processes; where memory is
+what is asked, all the time.
 """
 from __future__ import annotations
 
@@ -24,6 +26,8 @@ from subjects import PEERS
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = os.sysconf("SC_CLK_TCK")
+WARM = 2.0  # seconds at most
+BATCHES = 4  # that are counted at least: slow loaders give few, and workers give them in bursts
 
 
 def family() -> list[int]:
@@ -74,6 +78,10 @@ class Sampler(threading.Thread):
         super().__init__(daemon=True)
         self.most, self.over = 0, threading.Event()
 
+    def end(self) -> None:
+        self.over.set()
+        self.join()
+
     def run(self) -> None:
         while not self.over.wait(0.5):
             self.most = max(self.most, memory(family()))
@@ -107,25 +115,53 @@ def rate(job: Job, batches: Iterator[Any], began: float) -> dict[str, Any]:
     seen = count(next(batches))
     first = time.perf_counter() - began
     sampler.start()
-    epoch = job.options["samples"]
-    warm = time.perf_counter() + job.options.get("warm", 2.0)
-    while seen < epoch and time.perf_counter() < warm:
+    warm = time.perf_counter() + WARM
+    while seen < job.options["samples"] and time.perf_counter() < warm:
         seen += count(next(batches))
+    if job.what != "memory":
+        sampler.end()
     pids = family()
-    cpu, start, made, waited, longest = processor(pids), time.perf_counter(), 0, 0.0, 0.0
-    while (now := time.perf_counter()) - start < job.seconds:
+    cpu, start, made, taken = processor(pids), time.perf_counter(), 0, 0
+    while (now := time.perf_counter()) - start < job.seconds or taken < BATCHES:
         made += count(next(batches))
-        wait = time.perf_counter() - now
-        waited, longest = waited + wait, max(longest, wait)
-        if job.step:
-            time.sleep(job.step)
-    wall = time.perf_counter() - start
+        taken += 1
+    used, wall = processor(pids) - cpu, now - start
+    sampler.end()
+    return {"load": os.getloadavg()[0], "rate": made / wall, "cpu_ms": 1000 * used / made, "first_s": first,
+            "memory": max(sampler.most, memory(family())), "samples": made}
+
+
+def paced(job: Job, batches: Iterator[Any], began: float) -> dict[str, Any]:
+    """A consumer that keeps each batch for a step, from the first on. Waiting is that of the second half; a loader has settled where the
+    consumer waits for less than a fiftieth of the time from there to the end, which must be the second half at least."""
+    waits, ends, made = [], [], 0
+    count(next(batches))
+    first = time.perf_counter() - began
+    pids = family()
+    cpu = processor(pids)
+    time.sleep(job.step)
+    while time.perf_counter() - began < first + 4 * job.seconds:
+        now = time.perf_counter()
+        made += count(next(batches))
+        waits.append(time.perf_counter() - now)
+        time.sleep(job.step)
+        ends.append(time.perf_counter())
     used = processor(pids) - cpu
-    sampler.over.set()
-    sampler.join()
-    most = max(sampler.most, memory(family()))
-    return {"load": os.getloadavg()[0], "rate": made / wall, "cpu_ms": 1000 * used / made, "first_s": first, "memory": most,
-            "waited": waited / wall, "longest_s": longest, "samples": made}
+    half = len(waits) // 2
+    starts = [began + first, *ends]
+    settled = next((i for i in range(half + 1) if sum(waits[i:]) < (ends[-1] - starts[i]) / 50), -1)
+    return {"load": os.getloadavg()[0], "rate": made / (ends[-1] - began - first), "cpu_ms": 1000 * used / made, "first_s": first,
+            "memory": memory(family()), "samples": made, "waited": sum(waits[half:]) / (ends[-1] - starts[half]),
+            "longest_s": max(waits[half:]), "settled_s": starts[settled] - began if settled >= 0 else -1}
+
+
+def resumed(job: Job, batches: Iterator[Any], began: float) -> dict[str, Any]:
+    """The first batch, and no more."""
+    made = count(next(batches))
+    first = time.perf_counter() - began
+    pids = family()
+    return {"load": os.getloadavg()[0], "rate": made / first, "cpu_ms": 1000 * processor(pids) / made, "first_s": first,
+            "memory": memory(pids), "samples": made}
 
 
 def main() -> None:
@@ -146,7 +182,7 @@ def main() -> None:
         numpy.save(job.options["out"], outputs(batches, len(job.drawn or [])))
         made: dict[str, Any] = {}
     else:
-        made = rate(job, batches, began)
+        made = {"consumer": paced, "resume": resumed}.get(job.what, rate)(job, batches, began)
     made["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     print(json.dumps(made), flush=True)
     os._exit(0)  # some loaders take seconds to stop their threads, or hang

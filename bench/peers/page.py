@@ -21,8 +21,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE, CHARTS, RESULTS = Path("docs/benchmarks.md"), Path("docs/images/benchmarks"), HERE / "results.json"
 TARGET = {"webp": 1.2}  # of the best peer; twice elsewhere
-# Figures of the page that are no rates: a table of their own.
-SPECIAL = ("consumer", "memory", "resume")
 
 BEGIN = """<!-- Written by bench/peers/page.py from bench/peers/results.json: do not edit. -->
 # Benchmarks
@@ -49,7 +47,7 @@ RULES = """## How it was measured
 - Every run is a process of its own. Peers take turns, forwards in one round and backwards in the next. A rate is the median of the rounds,
   with the lowest and the highest behind it; in a chart, a thin line.
 - A run takes the time to the first batch, imports left out, warms up for an epoch (two seconds at most), and counts batches for
-  {seconds:g} s. The consumer is a loop in Python that drops each batch.
+  {seconds:g} s, and four of them at least. The consumer is a loop in Python that drops each batch.
 - With one thread the process and all its children have one core, with two they have two. Workers of a loader are as many as threads.
 - `cpu` is processor time for a picture, of the process and all its children. `memory` is their proportional set size (shared pages counted
   once) at its highest, with the libraries that are loaded. The file cache is not in it.
@@ -58,9 +56,12 @@ RULES = """## How it was measured
   255ths. leat uses the peer's way to resize for this (`flavour=tf` or `flavour=pil`), and for FFCV its fast IDCT. In the rates of
   random_resized_crop leat resizes as Pillow does, antialiased, which is more work than what tf.data, OpenCV, Grain, Albumentations and DALI
   do. Those that resize u8 pixels round once more, so that their mean difference is some tenths.
-- The limit is a loop of its own in C on the same data: libjpeg-turbo or libpng decoding whole files from memory, or memcpy of the
-  output. leat can be above it, as it decodes only what a crop needs, with decoders of its own.
-- Small files are 125 for each of the pictures. Pictures of 12 megapixels are 48 of the others on one sheet; PNG, progressive and WebP
+- The limit is a loop of its own in C on the same data, with as many threads (`leat bench --roofline`): libjpeg-turbo, libpng or libwebp
+  decoding whole files from memory, and nothing else; or memcpy of the output, for a cache out of memory that holds all of it. leat can be
+  above it: it has its own decoders for JPEG and PNG, decodes only what a crop needs, and stores past the processor's caches.
+- tf.data's best form does what its guide on performance says: elements of 32x32 are batched first and worked on together; it normalises
+  by one product and one difference.
+- Small files are copies of {small} files. Pictures of 12 megapixels are 48 of the others on one sheet; PNG, progressive and WebP
   files are 200 of the others, encoded anew.
 - Other augmentation is compared without its draws: for raw records, CIFAR and ImageDataGenerator, the conversion of pixels alone; for
   RandAugment, none of its operations; for SimCLR, with fixed amounts of brightness, contrast, saturation and hue.
@@ -99,6 +100,11 @@ class Figures:
         """From leat's own speed and their ratio, which is measured in turns; 0 if there is none."""
         ratio = self.limits.get(str(threads), 0)
         return self.speed("leat", threads) / ratio if ratio else 0
+
+    def of_limit(self) -> str:
+        """What the limit is, and where leat is, as a sentence."""
+        ratio = self.limits.get(str(self.threads[-1]), 0)
+        return f" leat is at {ratio:.2f} of the limit, {self.workload.limit}." if ratio else ""
 
     def values(self, peer: str, threads: int, what: str = "rate") -> list[float]:
         return [run[what] for run in self.runs.get((peer, threads), [])]
@@ -166,7 +172,7 @@ def table(figures: Figures) -> str:
     text = row("loader", *heads, f"cpu, {counted(most)}", "first batch", "memory", "pixels: mean, max") + "|---" * (len(heads) + 5) + "|\n"
     for peer in figures.peers(most):
         rates = [spread(values) if (values := figures.speeds(peer, threads)) else "" for threads in figures.threads]
-        text += row(("**leat**" if peer == "leat" else PEERS[peer].title), *rates, f"{figures.median(peer, most, 'cpu_ms'):.3g} ms",
+        text += row(named(peer), *rates, f"{figures.median(peer, most, 'cpu_ms'):.3g} ms",
                     f"{figures.median(peer, most, 'first_s'):.2f} s", size(figures.median(peer, most, "memory")), pixels(figures, peer))
     if figures.limits:
         text += row(f"limit: {figures.workload.limit}", *(rounded(figures.limit(threads)) if figures.limit(threads) else ""
@@ -183,41 +189,62 @@ def verdict(figures: Figures) -> str:
         f"**{PEERS[peer].title} is {1 / ratio:.3g} times as fast as leat.**")
     if 1 <= ratio < TARGET.get(figures.key, 2.0):
         text += f" That is less than the {TARGET.get(figures.key, 2.0):g} times that leat aims at."
-    return text + (f" {figures.workload.why}." if figures.workload.why else "") + "\n"
+    return text + figures.of_limit() + (f" {figures.workload.why}." if figures.workload.why else "") + "\n"
+
+
+def heading(*columns: str) -> str:
+    return row("loader", *columns) + "|---" * (len(columns) + 1) + "|\n"
+
+
+def named(peer: str) -> str:
+    return "**leat**" if peer == "leat" else PEERS[peer].title
+
+
+def consumer(figures: Figures) -> str:
+    batch, step, most = figures.workload.batch, figures.workload.step, figures.threads[-1]
+    text = (f"A step takes {batch} pictures and {1000 * step:g} ms: {batch / step:,.0f} images/s. The consumer keeps each batch for a step "
+            "from the first on. Its waiting is a share of the second half of the run. A loader has settled when the consumer waits for less "
+            "than 2 % of the time from then on; the seconds are those since the loader was built.\n\n")
+    columns = [f"{what}, {counted(threads)}" for threads in figures.threads for what in ("waits", "settles in")]
+    text += heading(*columns, f"longest wait, {counted(most)}", f"cpu, {counted(most)}")
+
+    def settled(peer: str, threads: int) -> str:
+        found = figures.values(peer, threads, "settled_s")
+        return "never" if not found or min(found) < 0 else f"{statistics.median(found):.2f} s"
+    for peer in sorted(figures.peers(most), key=lambda peer: figures.median(peer, most, "waited")):
+        cells = [cell for threads in figures.threads
+                 for cell in (f"{100 * figures.median(peer, threads, 'waited'):.1f} %", settled(peer, threads))]
+        text += row(named(peer), *cells, f"{1000 * figures.median(peer, most, 'longest_s'):.0f} ms",
+                    f"{figures.median(peer, most, 'cpu_ms'):.3g} ms")
+    return text
+
+
+def resume(figures: Figures) -> str:
+    most = figures.threads[-1]
+    text = (f"Seconds from building the loader to its next batch, {counted(most)}, without imports; ten names for each picture. leat computes "
+            "its place from epoch and step. The others know their order in advance too where they skip names of files, as in these loops; "
+            "tf.data's tutorial form has `skip` at its end, where a script puts it that knows only the data set, and makes all that it "
+            "skips.\n\n") + heading("next batch")
+    for peer in sorted(figures.peers(most), key=lambda peer: figures.median(peer, most, "first_s")):
+        text += row(named(peer), f"{figures.median(peer, most, 'first_s'):.2f} s")
+    return text
+
+
+def memory(figures: Figures) -> str:
+    most = figures.threads[-1]
+    text = (f"Eight workers on {figures.about['cores']} cores: memory and not speed is asked. It is that of the process and all its "
+            "children at its highest.\n\n") + heading("memory", "first batch", figures.workload.unit)
+    for peer in sorted(figures.peers(most), key=lambda peer: figures.median(peer, most, "memory")):
+        text += row(named(peer), size(figures.median(peer, most, "memory")), f"{figures.median(peer, most, 'first_s'):.2f} s",
+                    spread(figures.values(peer, most)))
+    return text
+
+
+SPECIAL = {"consumer": consumer, "memory": memory, "resume": resume}
 
 
 def special(every: dict[str, Figures]) -> str:
-    text = ""
-    if "consumer" in every:
-        figures = every["consumer"]
-        text += f"## {figures.workload.title}\n\nA step takes 64 pictures and 160 ms: 400 images/s. How much of the time does it wait?\n\n"
-        text += row("loader", *(f"waits, {counted(threads)}" for threads in figures.threads), "longest wait") + "|---" * (
-            len(figures.threads) + 2) + "|\n"
-        for peer in sorted(figures.peers(figures.threads[-1]), key=lambda peer: figures.median(peer, figures.threads[-1], "waited")):
-            text += row("**leat**" if peer == "leat" else PEERS[peer].title,
-                        *(f"{100 * figures.median(peer, threads, 'waited'):.1f} %" for threads in figures.threads),
-                        f"{1000 * figures.median(peer, figures.threads[-1], 'longest_s'):.0f} ms")
-        text += "\n"
-    if "resume" in every:
-        figures = every["resume"]
-        most = figures.threads[-1]
-        text += f"## {figures.workload.title}\n\nSeconds from building the loader to its next batch, {counted(most)}, without imports. "
-        text += ("leat computes its place from epoch and step. The others know their order in advance too where they skip names of files, "
-                 "as in these loops; tf.data's tutorial form has `skip` at its end, where a script puts it that knows only the data set, "
-                 "and makes all that it skips.\n\n")
-        text += row("loader", "next batch") + "|---|---|\n"
-        for peer in sorted(figures.peers(most), key=lambda peer: figures.median(peer, most, "first_s")):
-            text += row("**leat**" if peer == "leat" else PEERS[peer].title, f"{figures.median(peer, most, 'first_s'):.2f} s")
-        text += "\n"
-    if "memory" in every:
-        figures = every["memory"]
-        text += f"## {figures.workload.title}\n\nOn {counted(2)} of the machine: memory and not speed is asked.\n\n"
-        text += row("loader", "memory", "first batch", figures.workload.unit) + "|---|---|---|---|\n"
-        for peer in sorted(figures.peers(8), key=lambda peer: figures.median(peer, 8, "memory")):
-            text += row("**leat**" if peer == "leat" else PEERS[peer].title, size(figures.median(peer, 8, "memory")),
-                        f"{figures.median(peer, 8, 'first_s'):.2f} s", spread(figures.values(peer, 8)))
-        text += "\n"
-    return text
+    return "".join(f"## {every[key].workload.title}\n\n{write(every[key])}\n" for key, write in SPECIAL.items() if key in every)
 
 
 def single(found: dict[str, Any]) -> str:
@@ -298,7 +325,7 @@ def made(results: dict[str, Any]) -> dict[Path, str]:
         page += f'<a id="{key}"></a>\n\n## {figures.workload.title}\n\n![{figures.workload.title}]({shown(path)})\n\n'
         page += table(figures) + "\n" + verdict(figures) + "\n"
     page += special(every) + (single(results["single"]) if "single" in results else "")
-    page += RULES.format(seconds=results["about"]["seconds"]) + "\n" + missing(results) + environment(results)
+    page += RULES.format(seconds=results["about"]["seconds"], small=min(200, results["about"]["data"]["count"])) + "\n" + missing(results) + environment(results)
     files[PAGE] = page.rstrip() + "\n"
     return files
 

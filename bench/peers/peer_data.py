@@ -128,18 +128,34 @@ class Data:
             "records": lambda: self.once("records", self.pack()),
             "raw": lambda: self.once("raw", self.pack("--raw", "--size", "256x256")),
             "gzip": lambda: self.once("gzip", self.pack(gzip=True)),
-            "arrays32": lambda: self.arrays(50000 if self.count >= 200 else 1000, 32),
+            "arrays32": lambda: self.arrays(self.length("arrays32"), 32),
             "arrays224": lambda: self.arrays(self.count, 224),
-            "small": lambda: self.small(),
-            "large": lambda: self.converted("large", min(self.count, 48)),
+            "small": self.small,
+            "long": self.long,
         }
-        return make[name]() if name in make else self.converted(name, min(self.count, 200))
+        return make[name]() if name in make else self.converted(name, self.length(name))
+
+    def length(self, name: str) -> int:
+        """Samples of a data set."""
+        many = self.count >= 200
+        return {"arrays32": 50000 if many else 1000, "small": 100000 if many else self.count * 125, "long": self.count * 10,
+                "large": min(self.count, 48), "png": min(self.count, 200), "progressive": min(self.count, 200),
+                "webp": min(self.count, 200)}.get(name, self.count)
+
+    def long(self) -> Path:
+        """Ten times as many names of the same files: half an epoch takes long enough to be seen."""
+        def make(place: Path) -> None:
+            for path in sorted(self.jpeg().rglob("*.jpg")):
+                (place / path.parent.name).mkdir(parents=True, exist_ok=True)
+                for i in range(10):
+                    os.link(path, place / path.parent.name / f"{path.stem}-{i}.jpg")
+        return self.once("long", make)
 
     def small(self) -> Path:
-        """100,000 files, or fewer if there are few photographs: links to small ones."""
+        """100,000 files, or fewer if there are few photographs: copies of small ones."""
         def make(place: Path) -> None:
             files = sorted(self.converted("small", min(self.count, 200)).rglob("*.jpg"))
-            for i in range(self.count * 125):
+            for i in range(self.length("small")):
                 folder = place / f"{i % 100:03}"
                 folder.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(files[i % len(files)], folder / f"{i:06}.jpg")

@@ -16,7 +16,7 @@ LEAT = {
     "centre crop 224": "center_crop 224",
     "random_resized_crop 224 *": "random_resized_crop 224",
     "rotation 15 *": "random_affine 15 interpolation=bilinear",
-    "gray": "rgb_to_grayscale 3 flavour=pil",
+    "gray": "rgb_to_grayscale channels=3 flavour=pil",
     "colour jitter *": "color_jitter 0.4 0.4 0.4 0.1",
     "gaussian blur 5": "gaussian_blur 5 sigma=1,1",
     "solarize": "solarize 128",
@@ -109,11 +109,11 @@ def rates(job: Job) -> dict[str, Any]:
     for name in names:
         step, first = one(job, name, images)
         results[name] = first().astype("f4")
-        warm = time.perf_counter() + job.seconds / 4
+        warm = time.perf_counter() + job.seconds / 20
         while time.perf_counter() < warm:
             step()
         begun, done = time.perf_counter(), 0
-        while (now := time.perf_counter()) - begun < job.seconds:
+        while (now := time.perf_counter()) - begun < job.seconds / 5:
             done += step()
         found[name] = done / (now - begun)
     numpy.savez(job.options["out"], **results)

@@ -55,6 +55,7 @@ class Workload:
     batch: int = 64
     side: int = 224
     limit: str = ""  # a ceiling of `leat bench --roofline` on the same data
+    what: str = "rate"  # what measure.py does
     step: float = 0.0  # seconds that the consumer keeps a batch
     skip: float = 0.0  # the part of an epoch that was seen before
     threads: tuple[int, ...] = ()  # others than asked for
@@ -62,7 +63,7 @@ class Workload:
 
 
 JPEG = ("tfdata", "tfdata-tutorial", "pillow", "torchvision", "albumentations", "webdataset", "opencv", "grain", "dali", "ffcv")
-CODEC = "bare libjpeg-turbo, whole files"
+CODEC, COPY = "bare libjpeg-turbo, whole files", "memcpy of the output"
 
 WORKLOADS = {
     "jpeg": Workload("Folder of JPEGs: random_resized_crop 224, flip, normalise", "crop", "jpeg", JPEG, ("leat", "leat-first"),
@@ -70,29 +71,31 @@ WORKLOADS = {
     "records": Workload("The same JPEGs in TFRecords", "records", "records", ("tfdata", "tfdata-tutorial", "dali"), ("leat", "leat-first"),
                         limit=CODEC),
     "raw": Workload("Raw 256x256 TFRecords: f32 / 255, brightness, flip", "raw", "raw", ("tfdata",), unit="records/s", batch=32,
-                    limit="memcpy of the output"),
-    "gzip": Workload("JPEGs in GZIP TFRecords", "gzip", "gzip", ("tfdata",)),
+                    limit=COPY),
+    "gzip": Workload("JPEGs in GZIP TFRecords", "gzip", "gzip", ("tfdata",), limit=CODEC),
     "png": Workload("Folder of PNGs: resize 224", "resize", "png", ("tfdata", "opencv", "dali", "pillow", "torchvision"),
-                    limit="bare libpng"),
+                    limit="bare libpng, whole files"),
     "progressive": Workload("Folder of progressive JPEGs: resize 224", "resize", "progressive",
                             ("tfdata", "opencv", "dali", "pillow", "torchvision"), limit=CODEC),
     "webp": Workload("Folder of WebPs: resize 224", "resize", "webp", ("tfdata", "opencv", "dali", "pillow", "torchvision"),
-                     why="The library libwebp decodes for all of them, and is most of the work"),
+                     limit="bare libwebp, whole files", why="The library libwebp decodes for all of them, and is most of the work"),
     "large": Workload("Folder of 12-megapixel JPEGs: random_resized_crop 224, flip, normalise", "crop", "large",
                       ("tfdata", "opencv", "dali", "pillow", "torchvision"), ("leat", "leat-first"), batch=16, limit=CODEC),
     "idg32": Workload("ImageDataGenerator, rotation, shifts, shear, zoom, flip, 32x32", "idg", "arrays32", ("keras",), batch=128, side=32),
     "idg224": Workload("The same, 224x224", "idg", "arrays224", ("keras",), batch=32),
-    "tutorial": Workload("image_dataset_from_directory, as in the tutorial", "tutorial", "jpeg", ("directory",), batch=32),
+    "tutorial": Workload("image_dataset_from_directory, as in the tutorial", "tutorial", "jpeg", ("directory",), batch=32, limit=CODEC),
     "cifar": Workload("50,000 arrays of 32x32: padded crop, flip, normalise", "cifar", "arrays32", ("tfdata", "tensors"), batch=128,
-                      side=32),
-    "small": Workload("Many small JPEGs, 64x48: resize 32", "resize", "small", ("tfdata", "opencv", "dali", "pillow"), batch=128, side=32),
-    "cached": Workload("Second epoch of a cache of 224x224", "cached", "jpeg", ("tfdata",)),
-    "consumer": Workload("Folder of JPEGs with a training step of 160 ms", "crop", "jpeg", ("tfdata", "pillow", "opencv", "grain", "dali"),
-                         step=0.16, why="A step takes 400 images/s: how much of the time the consumer waits"),
-    "memory": Workload("Folder of JPEGs with eight workers", "crop", "jpeg", ("tfdata", "pillow", "opencv", "grain", "dali"), threads=(8,)),
-    "resume": Workload("Folder of JPEGs, resumed after half an epoch", "crop", "jpeg", ("tfdata", "tfdata-tutorial", "pillow", "grain"),
-                       skip=0.5),
-    "simclr": Workload("SimCLR: crop, flip, colour jitter, gray", "simclr", "jpeg", ("tfdata",)),
+                      side=32, limit=COPY),
+    "small": Workload("Many small JPEGs, 64x48: resize 32", "resize", "small", ("tfdata", "opencv", "dali", "pillow"), batch=128, side=32,
+                      limit=CODEC),
+    "cached": Workload("Second epoch of a cache of 224x224", "cached", "jpeg", ("tfdata",), limit=COPY),
+    "consumer": Workload("Folder of JPEGs with a training step of 80 ms", "crop", "jpeg", ("tfdata", "pillow", "opencv", "grain", "dali"),
+                         what="consumer", step=0.08),
+    "memory": Workload("Folder of JPEGs with eight workers", "crop", "jpeg", ("tfdata", "pillow", "opencv", "grain", "dali"),
+                       what="memory", threads=(8,)),
+    "resume": Workload("Folder of JPEGs, resumed after half an epoch", "crop", "long", ("tfdata", "tfdata-tutorial", "pillow", "grain"),
+                       what="resume", skip=0.5),
+    "simclr": Workload("SimCLR: crop, flip, colour jitter, gray", "simclr", "jpeg", ("tfdata",), limit=CODEC),
     "randaugment": Workload("RandAugment: crop, flip, two of its operations, normalise", "randaugment", "jpeg",
-                            ("keras-layers", "torchvision")),
+                            ("dali", "keras-layers", "torchvision"), limit=CODEC),
 }

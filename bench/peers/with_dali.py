@@ -30,13 +30,16 @@ def cropped(job: Job, data: Any) -> Any:
                                         normalized_anchor=False, normalized_shape=False)
         flip = drawn[4]
     image = fn.resize(image, size=[job.side, job.side], interp_type=types.INTERP_LINEAR, antialias=False)
+    if job.kind == "randaugment" and job.drawn is None:
+        from nvidia.dali.auto_aug.rand_augment import rand_augment
+        image = rand_augment(image, n=2, m=9, shape=[job.side, job.side])
     return finish(job, image, flip)
 
 
 def run(job: Job, define: Any) -> Iterator[Any]:
     from nvidia.dali import pipeline_def
 
-    pipe = pipeline_def(define)(batch_size=job.batch, num_threads=job.threads, device_id=None, prefetch_queue_depth=2, seed=1)
+    pipe = pipeline_def(define, enable_conditionals=job.kind == "randaugment")(batch_size=job.batch, num_threads=job.threads, device_id=None, prefetch_queue_depth=2, seed=1)
     pipe.build()
     left = len(job.drawn) if job.drawn is not None else 1 << 60
     while left > 0:
@@ -92,4 +95,4 @@ def resize(job: Job) -> Iterator[Any]:
     return run(job, define)
 
 
-KINDS = {"crop": crop, "records": records, "resize": resize}
+KINDS = {"crop": crop, "randaugment": crop, "records": records, "resize": resize}

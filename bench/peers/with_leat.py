@@ -8,6 +8,7 @@ from typing import Any
 from common import Job
 
 RAW = "parse image:bytes label:int64 | decode_raw image u8 | reshape image {0} {0} 3 | cast image f32 scale=1/255"
+NORMAL = "normalize imagenet"
 CLIP = 'eval image="min(max(image, 0), 1)"'
 
 
@@ -34,14 +35,14 @@ def text(job: Job) -> str:
     if job.fixed:
         jitter = f"adjust_brightness 0.2 | adjust_contrast 1.5 | adjust_saturation 1.3 | adjust_hue 0.1 | {CLIP}"
     ops = {
-        "crop": f"decode | {boxes(job)} | normalize imagenet",
+        "crop": f"decode | {boxes(job)} | {NORMAL}",
         "resize": f"decode | resize {job.side} {job.side} flavour={flavour(job)} | cast f32",
-        "randaugment": f"decode | {boxes(job)}{'' if job.fixed else ' | rand_augment'} | normalize imagenet",
+        "randaugment": f"decode | {boxes(job)}{'' if job.fixed else ' | rand_augment'} | {NORMAL}",
         "simclr": f"decode | {boxes(job)} | cast f32 scale=1/255 | {jitter}",
     }
     ops |= {"records": ops["crop"], "gzip": ops["crop"]}
     if job.options.get("square"):
-        ops["crop"] = f"decode | resize {job.side} {job.side} crop_to_aspect_ratio=true flavour={flavour(job)} | normalize imagenet"
+        ops["crop"] = f"decode | resize {job.side} {job.side} crop_to_aspect_ratio=true flavour={flavour(job)} | {NORMAL}"
     tail = f" | batch {job.batch} | options seed=0"
     if job.kind in ("raw", "rawgzip"):
         augment = "" if job.fixed else " | random_brightness 0.2 | random_flip_left_right"
@@ -49,6 +50,8 @@ def text(job: Job) -> str:
     elif job.kind == "cached":
         flip = "" if job.fixed else " | random_flip_left_right"
         made = f"folder '{job.data}' | decode | resize {job.side} {job.side} | cache{shuffle}{flip}"
+    elif job.kind == "cifar":  # for the limit: the Python package takes the arrays themselves
+        made = f"npy image='{job.data}:x' label='{job.data}:y'{shuffle} | random_crop 32 32 padding=4 | random_flip_left_right | {NORMAL}"
     elif job.kind == "tutorial":
         made = f"folder '{job.data}'{shuffle} | decode | resize {job.side} {job.side}"
     else:
@@ -79,7 +82,9 @@ def dataset(job: Job) -> Any:
     else:
         made = leat.from_text(text(job))
     made = made.configure(threads=job.threads, cache_dir=job.cache, top=False)
-    return made.restore(made.state(0, job.skip // job.batch)) if job.skip else made
+    if job.skip:
+        made.restore(made.state(0, job.skip // job.batch))
+    return made
 
 
 def loop(job: Job) -> Iterator[Any]:

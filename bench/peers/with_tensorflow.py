@@ -66,8 +66,14 @@ def box_of(job: Job, tf: Any, data: Any, drawn: Any, part: bool) -> Any:
     return tf.cond(drawn[4] > 0, lambda: tf.image.flip_left_right(image), lambda: image)
 
 
+def normalized(image: Any) -> Any:
+    """From 0 to 255, in two passes over the picture and not three."""
+    return image * [1 / (255 * s) for s in STD] - [m / s for m, s in zip(MEAN, STD, strict=True)]
+
+
 def crop_of(job: Job, tf: Any, data: Any, drawn: Any, part: bool) -> Any:
-    return (box_of(job, tf, data, drawn, part) / 255.0 - MEAN) / STD
+    image = box_of(job, tf, data, drawn, part)
+    return normalized(image) if part else (image / 255.0 - MEAN) / STD
 
 
 def crop(job: Job, part: bool) -> Iterator[Any]:
@@ -124,19 +130,22 @@ def resize(job: Job) -> Iterator[Any]:
 
 
 def cifar(job: Job) -> Iterator[Any]:
+    """Behind batch, as the guide on performance says for small elements: rows and columns of each padded picture are gathered."""
     import numpy
     tf = start(job)
     with numpy.load(job.data) as arrays:
         x, y = arrays["x"], arrays["y"]
 
-    def make(image: Any, label: Any) -> Any:
-        image = tf.cast(image, tf.float32)
+    def make(images: Any, labels: Any) -> Any:
         if not job.fixed:
-            image = tf.image.random_crop(tf.pad(image, [[4, 4], [4, 4], [0, 0]]), [32, 32, 3])
-            image = tf.image.random_flip_left_right(image)
-        return (image / 255.0 - MEAN) / STD, label
+            begin = tf.random.uniform([2, tf.shape(images)[0], 1], 0, 9, tf.int32) + tf.range(32)
+            padded = tf.pad(images, [[0, 0], [4, 4], [4, 4], [0, 0]])
+            images = tf.gather(tf.gather(padded, begin[0], axis=1, batch_dims=1), begin[1], axis=2, batch_dims=1)
+            images = tf.image.random_flip_left_right(images)
+        return normalized(tf.cast(images, tf.float32)), labels
     ds = tf.data.Dataset.from_tensor_slices((x, y))
-    return batches(job, tf, ds if job.fixed else ds.shuffle(len(x)).repeat(), make)
+    ds = (ds if job.fixed else ds.shuffle(len(x)).repeat()).batch(job.batch).map(make, num_parallel_calls=tf.data.AUTOTUNE)
+    return iter(pool(job, tf, ds.prefetch(tf.data.AUTOTUNE)))
 
 
 def cached(job: Job) -> Iterator[Any]:
