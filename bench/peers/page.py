@@ -101,11 +101,6 @@ class Figures:
         ratio = self.limits.get(str(threads), 0)
         return self.speed("leat", threads) / ratio if ratio else 0
 
-    def of_limit(self) -> str:
-        """What the limit is, and where leat is, as a sentence."""
-        ratio = self.limits.get(str(self.threads[-1]), 0)
-        return f" leat is at {ratio:.2f} of the limit, {self.workload.limit}." if ratio else ""
-
     def values(self, peer: str, threads: int, what: str = "rate") -> list[float]:
         return [run[what] for run in self.runs.get((peer, threads), [])]
 
@@ -119,7 +114,8 @@ class Figures:
     def best(self, threads: int) -> tuple[str, float]:
         """The fastest peer, and how many times as fast leat is."""
         others = [peer for peer in self.peers(threads) if not peer.startswith("leat")]
-        return (others[0], self.speed("leat", threads) / self.speed(others[0], threads)) if others else ("", 0.0)
+        ours = self.speed("leat", threads)
+        return (others[0], ours / self.speed(others[0], threads)) if others and ours else ("", 0.0)
 
     def unit(self) -> str:
         return f"{self.workload.unit} of processor time" if self.shared else self.workload.unit
@@ -181,15 +177,24 @@ def table(figures: Figures) -> str:
 
 
 def verdict(figures: Figures) -> str:
-    threads = figures.threads[-1]
+    """Who is faster, with how many threads; where leat misses its target, how far away the limit is for both."""
+    threads, least = figures.threads[-1], figures.threads[0]
     peer, ratio = figures.best(threads)
     if not peer:
         return ""
-    text = f"leat is {ratio:.3g} times as fast as the fastest of the others, {PEERS[peer].title}." if ratio >= 1 else (
-        f"**{PEERS[peer].title} is {1 / ratio:.3g} times as fast as leat.**")
-    if 1 <= ratio < TARGET.get(figures.key, 2.0):
-        text += f" That is less than the {TARGET.get(figures.key, 2.0):g} times that leat aims at."
-    return text + figures.of_limit() + (f" {figures.workload.why}." if figures.workload.why else "") + "\n"
+    title, target = PEERS[peer].title, TARGET.get(figures.key, 2.0)
+    text = f"leat is {ratio:.3g} times as fast as the fastest of the others, {title}" if ratio >= 1 else (
+        f"**{title} is {1 / ratio:.3g} times as fast as leat**")
+    if least != threads and (alone := figures.best(least))[0]:
+        text += f"; with {counted(least)} {alone[1]:.3g} times" + (f" ({PEERS[alone[0]].title})" if alone[0] != peer else "")
+    text += "."
+    at = figures.limits.get(str(threads), 0)
+    if ratio < target:
+        text += f" That is less than the {target:g} times that leat aims at."
+    if at:
+        text += f" leat is at {at:.2f} of the limit, {figures.workload.limit}"
+        text += f", which itself is {ratio / at:.3g} times as fast as {title}." if ratio < target else "."
+    return text + (f" {figures.workload.why}." if figures.workload.why else "") + "\n"
 
 
 def heading(*columns: str) -> str:

@@ -29,7 +29,7 @@ PEERS = {
     "directory": Peer("image_dataset_from_directory", "with_tensorflow", imports=("tensorflow", "keras"), flavour="tf",
                       accuracy="fast"),
     "keras": Peer("Keras ImageDataGenerator", "with_keras", imports=("tensorflow", "keras", "scipy.ndimage"), flavour="tf",
-                  note="one thread whatever it is given"),
+                  note="its iterator works on one thread, whatever it is given"),
     "keras-layers": Peer("Keras layers in tf.data", "with_keras", "LAYERS", ("tensorflow", "keras"), "tf"),
     "pillow": Peer("DataLoader + Pillow", "with_torch", "PILLOW", ("torch", "PIL.Image")),
     "tensors": Peer("DataLoader, tensors", "with_torch", "TENSORS", ("torch", "numpy")),
