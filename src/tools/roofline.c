@@ -30,6 +30,7 @@ typedef struct ceiling {
     leat__buf bytes;  /* all files, one after the other                     */
     leat__buf images; /* of struct encoded                                  */
     size_t n_images, n_jpegs;
+    unsigned codecs; /* a bit for each leat__codec of them                */
     int per_sample; /* images that a sample has                           */
     bool fast;      /* JPEGs by the fast transform, as the pipeline does  */
     uint8_t *from, *ring;
@@ -259,6 +260,7 @@ static bool keep_image(ceiling *roof, const leat__value *value) {
         return false;
     roof->n_images++;
     roof->n_jpegs += image.jpeg;
+    roof->codecs |= 1u << codec;
     return true;
 }
 
@@ -343,9 +345,13 @@ static int prepare_ring(ceiling *roof, const leat__plan *plan, leat_error *err) 
 }
 
 static void describe(const ceiling *roof, char *what, size_t cap) {
-    const char *how = roof->n_jpegs == roof->n_images ? "libjpeg-turbo"
-                      : roof->n_jpegs > 0             ? "libjpeg-turbo and other codecs"
-                                                      : "the bare codecs";
+    static const char *const library[LEAT_CODEC_COUNT] = {[LEAT_CODEC_JPEG] = "libjpeg-turbo",
+                                                          [LEAT_CODEC_PNG] = "libpng",
+                                                          [LEAT_CODEC_WEBP] = "libwebp",
+                                                          [LEAT_CODEC_GIF] = "giflib"};
+    const char *how = roof->n_jpegs > 0 ? "libjpeg-turbo and other codecs" : "the bare codecs";
+    for (int i = 0; i < LEAT_CODEC_COUNT; i++)
+        if (roof->codecs == 1u << i && library[i]) how = library[i];
     if (roof->n_images > 0)
         snprintf(what, cap, "%s decoding %zu files in full, from memory%s", how, roof->n_images,
                  roof->fast && roof->n_jpegs > 0 ? ", with the fast IDCT" : "");

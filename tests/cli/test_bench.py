@@ -63,6 +63,14 @@ def test_the_ceiling_of_images(leat, pictures):
     assert result["roofline_what"] == "libjpeg-turbo decoding 9 files in full, from memory, with the fast IDCT"
 
 
+@pytest.mark.parametrize("kept, library", [(".webp", "libwebp"), (".png", "libpng"), (".bmp", "the bare codecs")])
+def test_the_ceiling_is_named_after_its_library(leat, pictures, kept, library):
+    for path in [path for path in pictures.rglob("*.*") if path.suffix != kept]:
+        path.unlink()
+    result = measure(leat, f"folder {pictures} | decode | resize 16 16 | batch 4", "--roofline", "--threads", 1)
+    assert re.fullmatch(rf"{library} decoding \d files in full, from memory", result["roofline_what"])
+
+
 def test_the_ceiling_of_records(leat, records):
     path = records("a.tfrecord", [{"image": paint(8, 8, i).tobytes(), "label": i} for i in range(9)])
     text = f"tfrecord {path} | parse image:bytes label:int64 | decode_raw image u8 | reshape image 8 8 3 | cast image f32 | batch 4"
