@@ -268,7 +268,9 @@ class Session:
         job = self.job(workload, "leat", threads)
         done = subprocess.run([self.leat, "bench", with_leat.text(job), "--roofline", "--json", "--quiet", "--threads", str(threads),
                                "--seconds", str(self.options.seconds), "--no-side-files"], capture_output=True, text=True)
-        if done.returncode == 0:
+        if done.returncode != 0:
+            say(f"{key}: no limit: {(done.stderr.strip().splitlines() or ['it was stopped'])[-1]}")
+        else:
             self.results["limits"].setdefault(key, {})[str(threads)] = json.loads(done.stdout)["ratio"]
 
     def save(self) -> None:
