@@ -3,10 +3,10 @@
 
     python bench/peers/measure.py JOB.json
 
-Imports are done before the clock starts. Then: the time to the first batch, a warm-up of one epoch (two seconds at most), and batches for
-so many seconds, which a consumer takes and drops, or keeps for a step. Processor time and memory are those of this process and its
-children. Memory is looked at in the warm-up and at the end, as looking takes time from loaders that have many processes; where memory is
-what is asked, all the time.
+Imports are done before the clock starts. Then: the time to the first batch, a warm-up of one epoch (one second at least, two at most), and
+batches for so many seconds, which a consumer takes and drops, or keeps for a step. Processor time and memory are those of this process
+and its children. Memory is looked at in the warm-up and at the end, as looking takes time from loaders that have many processes; where
+memory is what is asked, all the time.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from subjects import PEERS
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = os.sysconf("SC_CLK_TCK")
-WARM = 2.0  # seconds at most
+WARM = (1.0, 2.0)  # seconds at least and at most: a small epoch ends before buffers are full
 BATCHES = 4  # that are counted at least: slow loaders give few, and workers give them in bursts
 
 
@@ -115,8 +115,8 @@ def rate(job: Job, batches: Iterator[Any], began: float) -> dict[str, Any]:
     seen = count(next(batches))
     first = time.perf_counter() - began
     sampler.start()
-    warm = time.perf_counter() + WARM
-    while seen < job.options["samples"] and time.perf_counter() < warm:
+    least, most = (time.perf_counter() + seconds for seconds in WARM)
+    while (now := time.perf_counter()) < least or (seen < job.options["samples"] and now < most):
         seen += count(next(batches))
     if job.what != "memory":
         sampler.end()

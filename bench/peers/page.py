@@ -46,8 +46,8 @@ RULES = """## How it was measured
 
 - Every run is a process of its own. Peers take turns, forwards in one round and backwards in the next. A rate is the median of the rounds,
   with the lowest and the highest behind it; in a chart, a thin line.
-- A run takes the time to the first batch, imports left out, warms up for an epoch (two seconds at most), and counts batches for
-  {seconds:g} s, and four of them at least. The consumer is a loop in Python that drops each batch.
+- A run takes the time to the first batch, imports left out, warms up for an epoch (one second at least, two at most), and
+  counts batches for {seconds:g} s, and four of them at least. The consumer is a loop in Python that drops each batch.
 - With one thread the process and all its children have one core, with two they have two. Workers of a loader are as many as threads.
 - `cpu` is processor time for a picture, of the process and all its children. `memory` is their proportional set size (shared pages counted
   once) at its highest, with the libraries that are loaded. The file cache is not in it.

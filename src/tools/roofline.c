@@ -31,8 +31,8 @@ typedef struct ceiling {
     leat__buf images; /* of struct encoded                                  */
     size_t n_images, n_jpegs;
     unsigned codecs; /* a bit for each leat__codec of them                */
-    int per_sample; /* images that a sample has                           */
-    bool fast;      /* JPEGs by the fast transform, as the pipeline does  */
+    int per_sample;  /* images that a sample has                           */
+    bool fast;       /* JPEGs by the fast transform, as the pipeline does  */
     uint8_t *from, *ring;
     size_t ring_bytes, record, from_bytes;
     bool gathers;
