@@ -226,8 +226,8 @@ def consumer(figures: Figures) -> str:
 
 def resume(figures: Figures) -> str:
     most = figures.threads[-1]
-    text = (f"Seconds from building the loader to its next batch, {counted(most)}, without imports; ten names for each picture. leat computes "
-            "its place from epoch and step. The others know their order in advance too where they skip names of files, as in these loops; "
+    text = (f"Seconds from building the loader to its next batch, {counted(most)}, without imports; ten names for each picture. leat "
+            "computes its place from epoch and step. The others know their order in advance too where they skip names of files, as in these loops; "
             "tf.data's tutorial form has `skip` at its end, where a script puts it that knows only the data set, and makes all that it "
             "skips.\n\n") + heading("next batch")
     for peer in sorted(figures.peers(most), key=lambda peer: figures.median(peer, most, "first_s")):
@@ -330,7 +330,8 @@ def made(results: dict[str, Any]) -> dict[Path, str]:
         page += f'<a id="{key}"></a>\n\n## {figures.workload.title}\n\n![{figures.workload.title}]({shown(path)})\n\n'
         page += table(figures) + "\n" + verdict(figures) + "\n"
     page += special(every) + (single(results["single"]) if "single" in results else "")
-    page += RULES.format(seconds=results["about"]["seconds"], small=min(200, results["about"]["data"]["count"])) + "\n" + missing(results) + environment(results)
+    page += RULES.format(seconds=results["about"]["seconds"], small=min(200, results["about"]["data"]["count"])) + "\n"
+    page += missing(results) + environment(results)
     files[PAGE] = page.rstrip() + "\n"
     return files
 

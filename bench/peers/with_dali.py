@@ -39,7 +39,8 @@ def cropped(job: Job, data: Any) -> Any:
 def run(job: Job, define: Any) -> Iterator[Any]:
     from nvidia.dali import pipeline_def
 
-    pipe = pipeline_def(define, enable_conditionals=job.kind == "randaugment")(batch_size=job.batch, num_threads=job.threads, device_id=None, prefetch_queue_depth=2, seed=1)
+    made = pipeline_def(define, enable_conditionals=job.kind == "randaugment")
+    pipe = made(batch_size=job.batch, num_threads=job.threads, device_id=None, prefetch_queue_depth=2, seed=1)
     pipe.build()
     left = len(job.drawn) if job.drawn is not None else 1 << 60
     while left > 0:
