@@ -293,6 +293,21 @@ def length(what: str, seconds: float) -> float:
     return seconds * {"consumer": 4, "single": 3, "resume": 0}.get(what, 1)
 
 
+def told(arguments: list[str]) -> list[str]:
+    """Those of a command line that change what is measured, without places of this machine."""
+    words = iter(arguments)
+    kept: list[str] = []
+    for word in words:
+        if word in ("--results", "--package", "--folder", "--leat"):
+            next(words, None)
+        elif word == "--photos":
+            next(words, None)
+            kept.append("--photos DIR")
+        else:
+            kept.append(word)
+    return kept
+
+
 def numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
 
@@ -313,8 +328,7 @@ def main() -> int:
     parser.add_argument("--leat", default=os.environ.get("LEAT", str(ROOT / "build/release/cli/leat")))
     parser.add_argument("--package", help="leat's Python package, if it is staged already")
     options = parser.parse_args()
-    options.command = " ".join(["python3 bench/peers", *("--photos DIR" if word == str(options.photos) else word for word in sys.argv[1:]
-                                                         if word != "--photos")])
+    options.command = " ".join(["python3 bench/peers", *told(sys.argv[1:])])
     for words, known, what in ((options.workloads, ALL, "workload"), (options.peers or [], PEERS, "peer")):
         for word in words:
             if word not in known:
