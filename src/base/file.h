@@ -148,7 +148,8 @@ typedef struct leat__paths {
 } leat__paths;
 int leat__glob(leat__paths *out, const char *const *patterns, int n, leat_error *err);
 void leat__paths_free(leat__paths *paths);
-/* The absolute path without links, or a copy of path if there is none. NULL without memory. */
+/* The absolute path without links, or a copy of path if there is none; of an address the part that may be shown and kept, without query,
+ * name and password. NULL without memory. */
 char *leat__real_path(const char *path);
 /* The user's cache directory for leat ($XDG_CACHE_HOME/leat or ~/.cache/leat); false when there is no home. */
 bool leat__cache_dir(char *out, size_t cap);

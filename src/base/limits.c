@@ -225,6 +225,12 @@ uint64_t leat__limits_throttled(const char *root) {
     return found.throttled_ns;
 }
 
+uint64_t leat__limits_files(void) {
+    struct rlimit files;
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY ? (uint64_t)files.rlim_cur
+                                                                                    : UINT64_MAX;
+}
+
 double leat__limits_pressure(const char *root) {
     limits found = {.pressure = read_pressure(root, "proc/pressure/memory")};
     see_controller(root, "memory", &found, see_pressure);

@@ -17,6 +17,8 @@ double leat__limits_cores(const char *root);
 /* Nanoseconds that a quota has kept threads of this cgroup, or of those above it, from running: counts up. Several
  * processors at once count each. */
 uint64_t leat__limits_throttled(const char *root);
+/* Files and sockets that this process may have open at once. */
+uint64_t leat__limits_files(void);
 /* The share of the last ten seconds, in percent, in which some thread waited for memory: of the machine, or of a cgroup of
  * this process if it is worse there. */
 double leat__limits_pressure(const char *root);

@@ -154,6 +154,8 @@ void leat__paths_free(leat__paths *paths) {
 
 char *leat__real_path(const char *path) {
     char resolved[PATH_MAX];
+    if (leat__is_remote(path))
+        return leat__strdup(LEAT_MEM_PLAN, leat__printable(resolved, sizeof resolved, path, strlen(path)));
     return leat__strdup(LEAT_MEM_PLAN, realpath(path, resolved) ? resolved : path);
 }
 

@@ -88,8 +88,11 @@ void leat__jpeg_store_load(leat__jpeg_store *store) {
     char path[PATH_MAX];
     leat__stat st;
     if (!store->home || store->open.refresh) return;
-    const uint32_t owner = leat__file_stat(store->home, &st, NULL) == 0 ? st.owner : LEAT_NO_OWNER;
-    if (!store->open.beside && leat__side_beside(store->home, ".positions.leatseg", path, sizeof path))
+    const bool remote =
+        leat__is_remote(store->home); /* nothing is beside it that was not asked for at opening */
+    const uint32_t owner = !remote && leat__file_stat(store->home, &st, NULL) == 0 ? st.owner : LEAT_NO_OWNER;
+    if (!remote && !store->open.beside &&
+        leat__side_beside(store->home, ".positions.leatseg", path, sizeof path))
         load_file(store, path, false, owner);
     if (leat__jpeg_store_path(store, false, path, sizeof path, NULL) == 0)
         load_file(store, path, true, store->open.beside ? owner : LEAT_NO_OWNER);

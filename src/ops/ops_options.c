@@ -9,7 +9,7 @@ static int read_read_ahead(leat__plan *plan, const leat__use *use, leat_error *e
     if (!arg->given || strcmp(arg->text, "auto") == 0 || strcmp(arg->text, "-1") == 0) return 0;
     if (strcmp(arg->text, "off") != 0 && (!leat__parse_int(arg->text, &n) || n < 0 || n > LEAT_READING_MAX))
         return leat__plan_fail(use, err, LEAT_ERR_ARGUMENT,
-                               "read_ahead must be auto, off or a number of threads up to 192, not '%s'",
+                               "read_ahead must be auto, off or a number of threads up to 512, not '%s'",
                                arg->text);
     plan->read_ahead = (int)n;
     return 0;

@@ -223,7 +223,8 @@ static void share_budget(leat__planner *planner) {
     b->positions =
         wants_positions(plan) ? LEAT_MIN(b->whole / LEAT_JPEG_STORE_PART, LEAT_JPEG_STORE_BYTES_MAX) : 0;
     b->read_ahead = reads_ahead ? LEAT_MIN(b->whole / 16, LEAT_READ_AHEAD_BYTES_MAX) : 0;
-    b->slots = b->whole - b->scratch - b->window - b->positions - b->read_ahead;
+    b->reading = reads_ahead && plan->source->waits ? b->whole / 16 : 0;
+    b->slots = b->whole - b->scratch - b->window - b->positions - b->read_ahead - b->reading;
     b->picture = LEAT_CLAMP(b->scratch / (size_t)LEAT_MAX(planner->open.n_threads, 1), (size_t)1 << 20,
                             LEAT_LARGE_PICTURE);
 }

@@ -220,7 +220,8 @@ void leat__plan_look(const leat__plan *plan, int pass, leat__look_fn *see, void 
     const leat__source *source = plan->source;
     bool only[LEAT_STEPS_MAX] = {false};
     leat_error ignored;
-    if (plan->stream || !source->home) return; /* only of files: the program is not called for this */
+    /* Only of files on disks: the program is not called for this, and a server not asked. */
+    if (plan->stream || !source->home || source->waits) return;
     leat__tools *tools = leat__tools_new(plan, &ignored);
     if (!tools) return;
     for (int i = 0; i < pass; i++) only[i] = plan->step[i].kind == LEAT_STEP_PARSE;
@@ -378,7 +379,8 @@ static void print_shares(printer *p, const leat__budget *b) {
         size_t bytes;
     } share[] = {{"for batches", b->slots},         {"for the cache", b->cache},
                  {"records of streams", b->window}, {"positions in JPEGs", b->positions},
-                 {"read ahead", b->read_ahead},     {"buffers of workers", b->scratch}};
+                 {"read ahead", b->read_ahead},     {"buffers of readers", b->reading},
+                 {"buffers of workers", b->scratch}};
     const char *between = "          ";
     for (size_t i = 0; i < LEAT_COUNT(share); i++) {
         if (!share[i].bytes) continue;

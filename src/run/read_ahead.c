@@ -4,9 +4,16 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "run/pipeline.h"
 
-enum { CELLS = 512, PIECES = 2 * CELLS + 2, JOINED_MAX = 32, JOINED_BYTES = 1 << 20 };
+enum {
+    CELLS = 2 * LEAT_READING_MAX,
+    PIECES = 2 * CELLS + 2,
+    JOINED_MAX = 32,
+    JOINED_BYTES = 1 << 20,
+    FILES_EACH = 4
+};
 
 typedef enum cell_state {
     CELL_READING,
@@ -22,6 +29,7 @@ struct leat__read_ahead_cell {
     uint64_t estimate; /* bytes it was counted with */
     uint64_t piece;    /* number of its piece of the ring */
     bool has_piece;
+    bool wanted;        /* a worker waits until it has been read */
     leat__value *value; /* (n_fields) */
 };
 
@@ -46,6 +54,8 @@ struct leat__read_ahead {
     bool made;
     int n_active; /* helpers with a number below it read */
     int n_started;
+    int n_affordable; /* their buffers fit the budget */
+    int n_idle;       /* active helpers that wait for room */
     helper helper[LEAT_READING_MAX];
     /* What comes next: place `place` of the batch that begins there. */
     leat__cursor batch;
@@ -79,6 +89,7 @@ int leat__read_ahead_new(leat__read_ahead **out, leat_pipeline *pipeline, leat_e
     if (!a) return leat__fail_memory(err, sizeof *a, "read-ahead");
     a->pipeline = pipeline;
     a->cap = pipeline->plan.budget.read_ahead;
+    a->n_affordable = LEAT_READING_MAX;
     leat__cond *const conds[] = {&a->room, &a->parked, &a->done};
     for (int i = 0; i < (int)LEAT_COUNT(conds); i++) {
         const int rc = leat__cond_init(conds[i], err);
@@ -223,6 +234,14 @@ static void pass_tail(leat__read_ahead *a) {
     while (a->tail < a->head && a->cell[a->tail % CELLS].state == CELL_DONE) a->tail++;
 }
 
+/* Wakes a helper if there seems to be room for one more sample. It wakes the next one in its turn, so that the last to be woken finds
+ * nothing, and not all of them. */
+static void offer_room(leat__read_ahead *a) {
+    const bool empty = a->tail == a->head;
+    const bool fits = a->head - a->tail < CELLS && a->estimated + a->mean_bytes <= a->cap - a->cap / 8;
+    if (a->n_idle && (empty || fits)) pthread_cond_signal(&a->room);
+}
+
 /* A cell for the next sample that is worth reading, or NULL. only: for this sample and no other. */
 static leat__read_ahead_cell *claim(leat__read_ahead *a, uint64_t *sample, const uint64_t *only) {
     leat_pipeline *pipeline = a->pipeline;
@@ -317,6 +336,11 @@ static bool keep(leat__read_ahead *a, leat__read_ahead_cell *cell, const leat__v
     return true;
 }
 
+/* A read from a network is blocked nearly all the time that it takes: the clock tells enough. */
+static leat__moment moment(const leat__source *source, const helper *me) {
+    return source->waits ? (leat__moment){.now_ns = leat__now_ns()} : leat__waits_now(&me->waits);
+}
+
 /* Reads a sample into its cell. With the mutex held, which is released meanwhile. */
 static void read_cell(leat__read_ahead *a, helper *me, leat__read_ahead_cell *cell, uint64_t sample) {
     leat_pipeline *pipeline = a->pipeline;
@@ -325,18 +349,18 @@ static void read_cell(leat__read_ahead *a, helper *me, leat__read_ahead_cell *ce
     leat_error ignored; /* the worker that needs the sample reads it again and reports the error */
     leat__unlock(&pipeline->ring->mutex);
     if (pipeline->trace) leat__trace_reading(pipeline->trace, me->number);
-    const leat__moment began = leat__waits_now(&me->waits);
+    const leat__moment began = moment(source, me);
     const int rc = source->class->read(source, &me->reader, sample, values, &ignored);
-    const leat__moment ended = leat__waits_now(&me->waits);
+    const leat__moment ended = moment(source, me);
     if (pipeline->trace) leat__trace_read(pipeline->trace, me->number, sample);
     leat__lock(&pipeline->ring->mutex);
     a->n_reads++;
     a->read_ns += ended.now_ns - began.now_ns;
-    a->blocked_ns += leat__waits_between(&began, &ended);
+    a->blocked_ns += source->waits ? ended.now_ns - began.now_ns : leat__waits_between(&began, &ended);
     me->bytes_read = me->reader.bytes_read;
     if (leat__reader_raise(source, &me->reader, &pipeline->high)) leat__sched_mark_rose(pipeline);
     cell->state = rc == 0 && keep(a, cell, values) ? CELL_READY : CELL_GONE;
-    pthread_cond_broadcast(&a->done);
+    if (cell->wanted) pthread_cond_broadcast(&a->done);
 }
 
 static bool help(leat__read_ahead *a, helper *me) {
@@ -353,7 +377,7 @@ static bool help(leat__read_ahead *a, helper *me) {
     if (pipeline->pause) return false;
     const int n = claim_joined(a, cell, &first);
     if (n == 0) return false;
-    pthread_cond_signal(&a->room); /* perhaps there is something for another one too */
+    offer_room(a);
     runs soon = {0};
     if (!source->waits) list_runs(a, cell[0], &soon);
     else if (n > 1) soon = (runs){.n = 1, .first = {first}, .last = {first + (uint64_t)n - 1}};
@@ -368,16 +392,23 @@ static bool help(leat__read_ahead *a, helper *me) {
     return true;
 }
 
-/* Makes the buffers as large as the largest that any thread has needed to read: false if they are. With the mutex held,
- * which is released meanwhile. */
+/* Makes the buffers as large as the largest that any thread has needed to read: false if they are. Where hundreds of threads wait for a
+ * network, only as many take part from then on as the budget has such buffers for. With the mutex held, which is released meanwhile. */
 static bool adopt(leat__read_ahead *a, helper *me) {
     leat_pipeline *pipeline = a->pipeline;
     if (me->high_version == pipeline->high_version) return false;
     const leat__high_water high = pipeline->high;
     const uint64_t version = pipeline->high_version;
-    leat__unlock(&pipeline->ring->mutex);
-    leat__reader_adopt(pipeline->plan.source, &me->reader, &high);
-    leat__lock(&pipeline->ring->mutex);
+    const leat__source *source = pipeline->plan.source;
+    const size_t bytes = leat__reader_high(source, &me->reader, &high);
+    if (source->waits && bytes)
+        a->n_affordable =
+            (int)LEAT_CLAMP(pipeline->plan.budget.reading / bytes, (size_t)1, (size_t)LEAT_READING_MAX);
+    if (me->number < a->n_affordable) {
+        leat__unlock(&pipeline->ring->mutex);
+        leat__reader_adopt(source, &me->reader, &high);
+        leat__lock(&pipeline->ring->mutex);
+    }
     me->high_version = version;
     return true;
 }
@@ -394,14 +425,19 @@ static void *helper_main(void *argument) {
     leat_pipeline *pipeline = a->pipeline;
     const leat__source *source = pipeline->plan.source;
     if (source->class->prepare) source->class->prepare(source, &me->reader);
-    leat__waits_open(&me->waits);
+    if (!source->waits) leat__waits_open(&me->waits);
     leat__lock(&pipeline->ring->mutex);
     while (!pipeline->stop) {
         if (adopt(a, me)) continue;
-        if (me->number >= a->n_active) leat__cond_wait(&a->parked, &pipeline->ring->mutex);
-        else if (!help(a, me)) leat__cond_wait(&a->room, &pipeline->ring->mutex);
+        if (me->number >= LEAT_MIN(a->n_active, a->n_affordable)) {
+            leat__cond_wait(&a->parked, &pipeline->ring->mutex);
+        } else if (!help(a, me)) {
+            a->n_idle++;
+            leat__cond_wait(&a->room, &pipeline->ring->mutex);
+            a->n_idle--;
+        }
     }
-    leat__waits_close(&me->waits);
+    if (!source->waits) leat__waits_close(&me->waits);
     pipeline->n_running--;
     pthread_cond_broadcast(&pipeline->ring->progress);
     leat__unlock(&pipeline->ring->mutex);
@@ -429,7 +465,7 @@ static void finish(leat__read_ahead *a, leat__read_ahead_cell *cell) {
     a->estimated -= cell->estimate;
     cell->state = CELL_DONE;
     pass_tail(a);
-    if (a->n_active) pthread_cond_signal(&a->room);
+    offer_room(a);
 }
 
 bool leat__read_ahead_in_use(const leat__read_ahead *a) {
@@ -441,7 +477,10 @@ const leat__value *leat__read_ahead_take(leat__read_ahead *a, uint64_t epoch, ui
     leat__read_ahead_cell *cell = find(a, epoch, position);
     *out = NULL;
     if (!cell) return NULL;
-    while (cell->state == CELL_READING) leat__cond_wait(&a->done, &a->pipeline->ring->mutex);
+    while (cell->state == CELL_READING) {
+        cell->wanted = true;
+        leat__cond_wait(&a->done, &a->pipeline->ring->mutex);
+    }
     if (cell->state != CELL_READY) {
         finish(a, cell);
         return NULL;
@@ -468,10 +507,20 @@ leat__read_ahead_facts leat__read_ahead_facts_of(const leat__read_ahead *a) {
 
 /* -------------------------------------------------------------------------------------------- threads */
 
+/* Each has a connection of its own, for which libcurl opens up to three files. A quarter of those that the process may have is left to
+ * others. */
+static int most_readers(const leat__source *source) {
+    if (!source->waits) return LEAT_READING_MAX;
+    return (int)LEAT_CLAMP(leat__limits_files() / FILES_EACH, (uint64_t)1, (uint64_t)LEAT_READING_MAX);
+}
+
 int leat__read_ahead_set(leat__read_ahead *a, int n) {
     leat_pipeline *pipeline = a->pipeline;
-    n = LEAT_MIN(n, LEAT_READING_MAX);
+    n = LEAT_MIN(n, most_readers(pipeline->plan.source));
     if (n > 0 && !make_room(a)) return a->n_active;
+    const bool waits = pipeline->plan.source->waits;
+    int (*const start)(pthread_t *, void *(*)(void *), void *, const char *, leat_error *) =
+        waits ? leat__thread_start_small : leat__thread_start;
     while (a->n_started < n) {
         helper *one = &a->helper[a->n_started];
         char name[32];
@@ -480,8 +529,7 @@ int leat__read_ahead_set(leat__read_ahead *a, int n) {
         one->reader.bytes.kind = one->reader.extra.kind = LEAT_MEM_WORKER;
         one->high_version = UINT64_MAX;
         snprintf(name, sizeof name, "leat-ahead-%d", one->number);
-        if (leat__thread_start(&pipeline->reader[pipeline->n_readers], helper_main, one, name, NULL) < 0)
-            break;
+        if (start(&pipeline->reader[pipeline->n_readers], helper_main, one, name, NULL) < 0) break;
         pipeline->n_readers++;
         pipeline->n_running++;
         a->n_started++;

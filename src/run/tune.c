@@ -59,13 +59,18 @@ static void set_readers(leat__tuner *t, uint64_t n) {
 
 /* While one sample is being read, the workers can make so many others: that many reads at once keep them busy, also when other
  * programs leave them the cores again. */
+static uint64_t enough_readers(const leat__tuner *t, const leat__tune_facts *d) {
+    const uint64_t work_ns = LEAT_MAX(d->busy_ns / d->watched, (uint64_t)1);
+    const uint64_t at_once = LEAT_MIN(t->least_ns * (uint64_t)t->n_workers / work_ns, (uint64_t)1000);
+    return at_once + at_once / 4 + 2;
+}
+
 static void begin_reading(leat__tuner *t, const leat__tune_facts *d) {
-    const uint64_t work = LEAT_MAX(d->busy_ns, (uint64_t)1);
-    const uint64_t at_once = LEAT_MIN(d->blocked_ns * (uint64_t)t->n_workers / work, (uint64_t)1000);
     t->eager = t->weak = 0;
     t->capped = false;
     t->rate = t->capped_ns = 0;
-    set_readers(t, at_once + at_once / 4 + 2);
+    t->least_ns = d->blocked_ns / d->watched;
+    set_readers(t, enough_readers(t, d));
 }
 
 /* Whether workers that read for themselves would hardly be blocked. */
@@ -81,8 +86,9 @@ static bool read_more(leat__tuner *t, const leat__tune_facts *d) {
     if (t->capped && read_ns > 4 * t->capped_ns) { /* other storage than then */
         t->capped = false;
         t->weak = 0;
-        t->rate = 0;
+        t->rate = t->least_ns = 0;
     }
+    if (read_ns && (t->least_ns == 0 || read_ns < t->least_ns)) t->least_ns = read_ns;
     if (t->capped || t->choice.readers >= t->most.readers) return false;
     t->weak = t->rate && rate * 100 < t->rate * (100 + GAIN_PERCENT) ? t->weak + 1 : 0;
     if (t->weak == 2) { /* one may be an accident, on a machine that others use too */
@@ -91,7 +97,8 @@ static bool read_more(leat__tuner *t, const leat__tune_facts *d) {
         return false;
     }
     t->rate = LEAT_MAX(rate, t->rate);
-    set_readers(t, (uint64_t)(t->choice.readers + t->choice.readers / 2 + 1));
+    const uint64_t more = (uint64_t)(t->choice.readers + t->choice.readers / 2 + 1);
+    set_readers(t, LEAT_MAX(more, enough_readers(t, d)));
     return true;
 }
 

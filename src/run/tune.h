@@ -8,9 +8,10 @@
  * while the workers are always busy needs more work done, not more slots. Slots are never taken away again: their memory is
  * reserved, and a slot more costs nothing.
  *
- * Readers. They start when workers are blocked in reading for more than 15 % of their time, twice in a row: as many as bring
- * the samples that the workers could make if they never waited. More follow while workers still wait and each step brings
- * 5 % more samples; one step may bring less. All stop when, without them, workers would be blocked for less than 4 % of the time, for a second; after
+ * Readers. They start when workers are blocked in reading for more than 15 % of their time, twice in a row, and for a network with the
+ * first batch. By Little's law they are as many as bring the samples that the workers could make if they never waited: those that
+ * are due while one read takes, at the shortest that reads have taken, since more reads at once may only make each of them longer. More
+ * follow while workers still wait and each step brings 5 % more samples; one step may bring less. All stop when, without them, workers would be blocked for less than 4 % of the time, for a second; after
  * every stop the next one takes twice as long. Begin and end are so far apart that the same storage cannot cause both, and
  * storage that changes all the time has readers all the time. */
 #ifndef LEAT_RUN_TUNE_H
@@ -42,6 +43,7 @@ typedef struct
     bool settling;                             /* a change has not had its effect yet       */
     bool capped;                               /* more readers do not help                  */
     int weak;                                  /* times in a row that more brought little   */
+    uint64_t least_ns;                         /* of a read, the shortest time so far, on average of a look */
     uint64_t rate, capped_ns;                  /* samples in 1000 s then; time of a read then */
     uint64_t calm_ns, patience_ns;             /* storage was fast so long; and must be     */
 } leat__tuner;

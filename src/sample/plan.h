@@ -180,8 +180,9 @@ static inline int64_t leat__output_length(const leat__output *out, int bucket, i
 
 /* The most that is read ahead, whatever the budget. */
 #define LEAT_READ_AHEAD_BYTES_MAX ((size_t)64 << 20)
-/* Threads that read ahead: from a network from the first batch on; at most; at most from a disk if the tuner decides. */
-enum { LEAT_READING_FIRST = 32, LEAT_READING_MAX = 192, LEAT_READING_DISK_MAX = 64 };
+/* Threads that read ahead: from a network from the first batch on; at most; at most from a disk if the tuner decides. A network of
+ * 100 ms brings ten samples a second to each. */
+enum { LEAT_READING_FIRST = 128, LEAT_READING_MAX = 512, LEAT_READING_DISK_MAX = 64 };
 
 /* The bytes that a pipeline may hold. All shares come from the whole and add up to it (plan.c). */
 typedef struct leat__budget {
@@ -191,6 +192,7 @@ typedef struct leat__budget {
     size_t window;     /* of streams: records, and the input of their readers                          */
     size_t positions;  /* in JPEG files                                                                */
     size_t read_ahead; /* samples that were read before workers asked for them                         */
+    size_t reading;    /* buffers of the threads that read ahead from a network                        */
     size_t scratch;    /* buffers of workers                                                           */
     size_t picture;    /* of scratch, what one worker takes for a picture; larger pictures take turns  */
 } leat__budget;

@@ -122,6 +122,13 @@ void leat__reader_adopt(const leat__source *source, leat__reader *reader, const 
         leat__buf_reserve_exactly(bufs[i], high->buf[i]);
 }
 
+size_t leat__reader_high(const leat__source *source, leat__reader *reader, const leat__high_water *high) {
+    leat__buf *bufs[LEAT_TOOLS_BUFS];
+    size_t sum = 0;
+    for (int i = 0, n = list_reader(source, reader, bufs, 0); i < n; i++) sum += high->buf[i];
+    return sum;
+}
+
 /* Reading begins or ends, in a sample that is watched. */
 static void watch_reading(leat__tools *tools, bool begins) {
     const leat__moment now = leat__waits_now(&tools->waits);

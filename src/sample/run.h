@@ -83,6 +83,8 @@ void leat__tools_adopt(leat__tools *tools, const leat__high_water *high);
 /* The same for a thread that only reads. */
 bool leat__reader_raise(const leat__source *source, leat__reader *reader, leat__high_water *high);
 void leat__reader_adopt(const leat__source *source, leat__reader *reader, const leat__high_water *high);
+/* Bytes that its buffers then have. */
+size_t leat__reader_high(const leat__source *source, leat__reader *reader, const leat__high_water *high);
 
 /* Reads, parses, decodes, transforms and stores one sample. On failure the message names the sample and err->stage the
  * stage; its place in the batch holds anything. */

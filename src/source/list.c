@@ -385,7 +385,7 @@ int leat__list_open(leat__source **out, const leat__list_options *options, const
         leat__source_free(&base);
         return rc;
     }
-    if (self->name && !leat__is_remote(options->path)) base->home = leat__real_path(options->path);
+    if (self->name) base->home = leat__real_path(options->path);
     char first[PATH_MAX];
     base->waits = leat__list_path(base, 0, first, sizeof first) && leat__is_remote(first);
     *out = base;

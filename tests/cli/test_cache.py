@@ -100,20 +100,22 @@ def ranks(command, environment, text: str, world: int, epochs: int = 2) -> list[
 
 def test_ranks_write_into_one_directory(leat, command, environment, tmp_path):
     """Each has segments of its own; a killed one leaves what it has written, and the rest is added by the next run."""
-    text = f"synth 300 64 64 | cache {tmp_path}/kept | shuffle | batch 8"
+    text = f"synth 3000 64 64 | cache {tmp_path}/kept | shuffle | batch 8"
     killed = ranks(command, environment, text, 3, 10**9)
-    end = time.monotonic() + 60
-    while len(list(tmp_path.glob("kept/*/segment-*"))) < 3 and time.monotonic() < end:
-        time.sleep(0.02)
+    try:
+        end = time.monotonic() + 60
+        while len(list(tmp_path.glob("kept/*/segment-*.open"))) < 3 and time.monotonic() < end:
+            time.sleep(0.005)
+    finally:
+        for process in killed:
+            process.kill()
+            process.wait()
     assert len(list(tmp_path.glob("kept/*/segment-*.open"))) == 3
-    for process in killed:
-        process.kill()
-        process.wait()
     for _ in range(2):
         assert [process.wait(timeout=60) for process in ranks(command, environment, text, 2)] == [0, 0]
     assert not list(tmp_path.glob("kept/*/*.open"))
-    assert "300 of 300 samples are there" in leat("plan", text).stdout
-    assert digest(leat, text, "--epochs", 2) == digest(leat, "synth 300 64 64 | shuffle | batch 8", "--epochs", 2)
+    assert "3000 of 3000 samples are there" in leat("plan", text).stdout
+    assert digest(leat, text, "--epochs", 2) == digest(leat, "synth 3000 64 64 | shuffle | batch 8", "--epochs", 2)
 
 
 def test_ranks_keep_to_one_limit(leat, command, environment, tmp_path):

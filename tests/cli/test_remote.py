@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Remote files: the bytes of local runs, whatever network and server do, or one line that says what is wrong and what to do."""
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -137,6 +138,38 @@ def test_a_cache_in_front_of_decode_keeps_remote_bytes(served, digest, data, tmp
         assert digest(f"tfrecord {shards(served)} {text}") == local
         counts.append(len(served.requests))
     assert counts[1:] == [9, 9] if kept else min(counts) > 9
+
+
+def test_positions_inside_of_remote_jpegs_are_kept(served, digest, leat, data, tmp_path):
+    """On this machine, under the address without its query and password; the next run finds them."""
+    text = "| parse image:bytes label:int64 | shuffle seed=3 | decode | random_crop 16 16 | batch 4"
+    secret = shards(served).replace("http://", "http://someone:password@").split()
+    signed = " ".join(f"'{address}?sig=secret'" for address in secret)
+    local = digest(f"tfrecord {data}/records/*.tfrecord {text}")
+    (kept,) = (tmp_path / "cache").rglob("positions.leatseg")
+    local_positions = kept.stat().st_size
+    leat("cache", "--clear")
+    written = []
+    for _ in range(2):
+        assert digest(f"tfrecord {signed} {text}") == local
+        (kept,) = (tmp_path / "cache").rglob("positions.leatseg")
+        assert kept.stat().st_size == local_positions
+        written.append(kept.stat().st_mtime_ns)
+    assert written[0] == written[1], "all positions are known: there is nothing to write"
+    said = leat("cache").stdout
+    assert f"{served.url}/records" in said and "secret" not in said and "password" not in said
+    about = kept.with_name("about.txt").read_text()
+    assert about == f"leat data set 1\n{served.url}/records\n"
+
+
+@pytest.mark.parametrize("memory, files", [("16MiB", 1024), ("1GiB", 64)])
+def test_readers_are_as_many_as_memory_and_files_allow(served, digest, data, memory, files):
+    """Hundreds of threads may read ahead, each with a connection and buffers of its own."""
+    served.latency = 0.05
+    text = f"{PARSE} | options read_ahead=400"
+    local = digest(f"tfrecord {data}/records/*.tfrecord {text}", "-e", 3)
+    assert digest(f"tfrecord {shards(served)} {text}", "-e", 3, "--memory", memory,
+                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) == local
 
 
 # --------------------------------------------------------------------------------- what passes by itself

@@ -371,7 +371,7 @@ static void test_close_meanwhile(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    static const char *const wrong[] = {"on", "-2", "193", "x", "1.5"};
+    static const char *const wrong[] = {"on", "-2", "513", "x", "1.5"};
     for (size_t i = 0; i < LEAT_COUNT(wrong); i++)
         refuse_spec(spec_of("synth | batch 2 | options read_ahead=%s", wrong[i]), NULL, LEAT_ERR_ARGUMENT,
                     "read_ahead must be auto, off or a number");

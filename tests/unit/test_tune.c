@@ -279,8 +279,38 @@ static void test_limits(void **state) {
     assert_true(t.choice.slots == 9 && t.choice.readers == 64);
 }
 
+/* Two workers that take 0.3 ms each, and a network of `read_ms`: the number of readers that one step leads to from 128 of them. */
+static int readers_for_network(uint64_t read_ms) {
+    leat__tuner t = {
+        .n_workers = 2, .most = {.slots = 4, .readers = 512}, .choice = {.slots = 4, .readers = 128}};
+    leat__tune_facts f = {.now_ns = 1};
+    int n_changes = 0;
+    for (int i = 0; i < 40 && n_changes == 0; i++, f.now_ns += 100000000) {
+        const uint64_t samples = 128 * 100 / read_ms; /* in a tenth of a second */
+        n_changes += leat__tune(&t, &f);
+        f.batches += 4;
+        f.wait_ns += 80000000;
+        f.samples += samples;
+        f.watched += 10;
+        f.whole_ns += 10 * 200000000 / samples; /* the time of two workers */
+        f.busy_ns += 10 * 300000;
+        f.blocked_ns += 10 * (200000000 / samples - 300000);
+        f.reads += samples;
+        f.reads_blocked_ns += samples * read_ms * 1000000;
+    }
+    return t.choice.readers;
+}
+
+/* Each step goes to as many as are due while one read takes, and not to half as many more again and again. */
+static void test_network(void **state) {
+    (void)state;
+    assert_int_equal(readers_for_network(30), 200 + 200 / 4 + 2);
+    assert_int_equal(readers_for_network(50), 333 + 333 / 4 + 2);
+    assert_int_equal(readers_for_network(200), 512);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_scenes), cmocka_unit_test(test_follows_storage),
-                                       cmocka_unit_test(test_limits)};
+                                       cmocka_unit_test(test_network), cmocka_unit_test(test_limits)};
     return cmocka_run_group_tests_name("tune", tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-enum { CONNECT_S = 10, SLOW_BYTES = 1000, TIMEOUT_MAX_S = 3600 };
+enum { CONNECT_S = 10, SLOW_BYTES = 1000, TIMEOUT_MAX_S = 3600, RECEIVED = 64 << 10 };
 
 /* The thread's connection; the key closes it when the thread ends. */
 static _Thread_local leat__line *mine;
@@ -167,6 +167,7 @@ static bool set_up(leat__line *line) {
                    {LEAT_CURL_PROTOCOLS, LEAT_CURL_HTTP_AND_HTTPS},
                    {LEAT_CURL_FOLLOWLOCATION, 0},
                    {LEAT_CURL_PATH_AS_IS, 1},
+                   {LEAT_CURL_BUFFERSIZE, RECEIVED},
                    {LEAT_CURL_FILETIME, 1},
                    {LEAT_CURL_TCP_KEEPALIVE, 1},
                    {LEAT_CURL_NOPROGRESS, 0},

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 
 enum { FEW_FILES = 1024 };
 
 void leat__waits_open(leat__waits *waits) {
-    struct rlimit files;
     *waits = (leat__waits){.fd = -1};
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= FEW_FILES)
+    if (leat__limits_files() >= FEW_FILES)
         waits->fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     waits->open = waits->fd >= 0;
 }

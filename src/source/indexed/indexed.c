@@ -445,7 +445,7 @@ static void sum_up(leat__indexed *self) {
                  not_kept, sys ? ": " : "", sys ? strerror(sys) : "");
     base->waits = self->n_shards && leat__is_remote(self->shard[0].path);
     /* Shards of one folder share what is kept of their pictures. */
-    base->home = self->n_shards && !base->waits ? leat__real_path(self->shard[0].path) : NULL;
+    base->home = self->n_shards ? leat__real_path(self->shard[0].path) : NULL;
     char *slash = base->home ? strrchr(base->home, '/') : NULL;
     if (slash) *slash = 0;
     snprintf(base->title, sizeof base->title, "%s: %" PRIu64 " %s in %zu shards", base->class->name,
