@@ -234,7 +234,7 @@ static void test_replay(void **state) {
 static void test_refusals(void **state) {
     (void)state;
     static const char *const wrong[] = {
-        "on",        "threads", "threads=0", "slots=1",   "slots=2x", "read_ahead=193",
+        "on",        "threads", "threads=0", "slots=1",   "slots=2x", "read_ahead=513",
         "shards=17", "cycle=2", "=3",        "slots=5 =", "slots=",   "slots=99999999999999999999",
         "threads= 2"};
     for (size_t i = 0; i < LEAT_COUNT(wrong); i++)
