@@ -142,10 +142,14 @@ static void foresee_row(const uint8_t *row, size_t bytes) {
     for (size_t at = 0; at < bytes; at += LEAT_CACHE_LINE) __builtin_prefetch(row + at);
 }
 
+static int rows_ahead(size_t row_bytes, int height) {
+    return (int)LEAT_CLAMP(FORESEEN_BYTES / row_bytes, (size_t)1, (size_t)height);
+}
+
 static int run_turned(const leat__job *j) {
     const leat__pass *pass = j->pass;
     const size_t width = (size_t)pass->width;
-    const int ahead = (int)LEAT_CLAMP(FORESEEN_BYTES / (width * 3), (size_t)1, (size_t)pass->height);
+    const int ahead = rows_ahead(width * 3, pass->height);
     for (int i = 0; i < pass->height; i++) {
         const void *row;
         const bool upward = pass->flip_y && j->src->data; /* rows of a decoder come in their own order */
@@ -183,12 +187,15 @@ static int run_plain(const leat__job *j) {
         return 0;
     }
     /* In memory: output rows in their own order, those that are copied anyway in blocks. */
+    const int ahead = rows_ahead(row_bytes, height);
     for (int first = 0; first < height; first += pass->flip_x ? block : 1) {
         const int n = pass->flip_x ? LEAT_MIN(block, height - first) : 1;
         const void *row = NULL;
         for (int i = 0; i < n; i++) {
-            const int y = first + i;
-            LEAT_TRY(leat__job_fetch(j, pass->flip_y ? height - 1 - y : y, &row));
+            const int y = pass->flip_y ? height - 1 - first - i : first + i;
+            LEAT_TRY(leat__job_fetch(j, y, &row));
+            if (pass->flip_x && first + i + ahead < height)
+                foresee_row(src->data + (pass->flip_y ? y - ahead : y + ahead) * src->stride, row_bytes);
             if (pass->flip_x) j->dsp->reverse(buf->data + (size_t)i * row_bytes, row, width, j->pixel_in);
         }
         store(j, (size_t)first * width, pass->flip_x ? buf->data : row, dtype, (size_t)n * width);
