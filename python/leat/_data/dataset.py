@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from .._base.arrays import NUMPY_NAMES
-from .._base.errors import ArgumentError, Error, ShapeError, StateError
+from .._base.errors import ArgumentError, Error, ShapeError
 from .._base.layout import explain
 from .._base.progress import Progress
 from .._leat import Pipeline
@@ -16,7 +16,8 @@ from .compose import Chances, Parts
 from .methods import Methods
 from .ops import OPS
 from .outlets import Outlets
-from .run import CURSOR, Batch, Cursor, Delivery, Feed, Item, Iterator, Runs, arrange, default_layout
+from .places import Places
+from .run import Batch, Delivery, Feed, Item, Iterator, Runs, arrange, default_layout
 
 if TYPE_CHECKING:
     from .._calls.batch_map import After, BatchMap
@@ -92,7 +93,7 @@ def _has_seed(operation: str) -> bool:
     return "seed" in dict(words) and name in LEADING_SEED
 
 
-class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
+class Dataset(Methods, Chances, Parts, Outlets, Places, Generic[Item]):
     """Samples, and what happens to them on the way to a batch. Made by leat.from_directory and its like.
 
         ds = (leat.from_directory("photos/train").shuffle(seed=7).random_resized_crop(224)
@@ -472,73 +473,7 @@ class Dataset(Methods, Chances, Parts, Outlets, Generic[Item]):
         """
         return self._plan().pipeline.name(sample)
 
-    # ------------------------------------------------------------------------------------------- state
-
-    def state(self, epoch: int | None = None, step: int = 0) -> str:
-        """Where the last iteration stands, as a line of text; or the place after `step` batches of iteration `epoch`,
-        which is what frameworks need that take batches ahead of the model.
-
-            open("state.txt", "w").write(ds.state())
-            ds.restore(open("state.txt").read())      # the next iteration goes on there
-        """
-        feed = self._plan()
-        runs = self._runs
-        if epoch is None:
-            last = runs.last() if runs.last else None
-            if last is not None and last._feed is not None and last._feed.pending is None:
-                return last._feed.pipeline.state()
-            return feed.state_at(runs.place())
-        if epoch < 0 or step < 0:
-            raise ValueError(f"state(): epoch and step count from 0, not {epoch} and {step}")
-        turns = feed.pipeline.size()[2]
-        return feed.state_at(feed.after(Cursor(epoch * max(turns, 1)), step))
-
-    @property
-    def epoch(self) -> int:
-        """The number of the iteration that comes next, from 0; behind restore() that of the one which goes on.
-
-            while ds.epoch < 10:
-                for images, labels in ds: ...
-        """
-        runs = self._runs
-        runs.check()
-        return runs.following().epoch // max(self._plan().pipeline.size()[2], 1)
-
-    def restore(self, state: str, resize_batch: bool = False) -> None:
-        """The next iteration goes on where state() was taken; refuses the state of another pipeline or other data.
-
-            ds.restore(open("state.txt").read())
-            ds.batch(global_size=512).restore(state, resize_batch=True)     # it was saved with 640
-
-        state: what state() gave
-        resize_batch: the batch of all ranks together may have another size now: goes on at the same sample, and every sample
-            of the epoch comes once
-        """
-        if not isinstance(state, str):
-            raise TypeError(f"restore(): the state is a text, not {type(state).__name__}")
-        found = CURSOR.search(state)
-        runs = self._runs
-        runs.check()
-        if found and self._given_seed() is None and int(found[3]) != self.seed:
-            self.close()  # no seed was given: that of the run which is continued
-            self._seed = Seed(int(found[3]))
-        checked = self._open(synchronous=True, config={"resize_batch": resize_batch})
-        checked.pipeline.restore(state)
-        now = checked.pipeline.state()
-        with runs.lock:
-            old, runs.plan = runs.plan, checked
-            before, runs.resized = runs.resized, now if " from=" in now.partition(" text=")[0] else None
-            idle = runs.idle if before or runs.resized else None  # it knows of other sizes
-            if idle is not None:
-                runs.idle = None
-        if idle is not None:
-            idle.close()
-        if old is not None:
-            old.close()
-        if found is None:
-            raise StateError("this is not the state of a pipeline")
-        checked.at = None
-        runs.seek(Cursor(int(found[1]), int(found[2])))
+    # ---------------------------------------------------------------------------------------- figures
 
     def stats(self) -> dict[str, Any]:
         """What the pipeline has done so far: samples, batches, copies, slots, wait_s, stages, workers, latency, ...
