@@ -3,6 +3,7 @@
 /* The decoder of bare deflate streams against zlib's: the same bytes, the same verdict, however input and output are cut. */
 #include "base/macros.h"
 #include "format/deflate_read.h"
+#include "unit/testing_stride.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,7 +160,7 @@ static void bytes_behind(void **state) {
 
 static void damaged(void **state) {
     (void)state;
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < 6000 / STRIDE; round++) {
         const int kind = round % KINDS, level = round / KINDS % 10;
         if (round % 300 < 60) {
             seed = 100 + (uint32_t)round;
@@ -224,7 +225,7 @@ static void any_codes(void **state) {
     static const uint8_t order[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
     int ended = 0, refused = 0;
     writer.to = packed;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 20000 / STRIDE; round++) {
         seed = 5000 + (uint32_t)round;
         uint8_t lengths[320] = {0};
         const unsigned n_literal = 257 + draw(30), n_distance = 1 + draw(30);
@@ -254,7 +255,7 @@ static void any_codes(void **state) {
 /* Bytes of no meaning. */
 static void noise(void **state) {
     (void)state;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 20000 / STRIDE; round++) {
         seed = (uint32_t)round;
         const size_t n = 1 + draw(300);
         for (size_t i = 0; i < n; i++) packed[i] = (uint8_t)draw(256);

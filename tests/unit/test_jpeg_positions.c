@@ -2,6 +2,7 @@
 /* leat-test: no-tsan timeout=120 */
 /* Parts of JPEGs with notes and without: the same pixels and the same errors, whatever the notes say. */
 #include "test_jpeg_twice.h"
+#include "unit/testing_stride.h"
 
 #include "base/hash.h"
 
@@ -195,7 +196,7 @@ static void notes_that_were_made_up(void **state) {
         leat__buf good = {0}, block = {0};
         note_all(&file, W, H, &good);
         leat__rng rng = leat__rng_at(i, 1, 2, 3);
-        for (int n = 0; n < 200; n++) {
+        for (int n = 0; n < 200 / STRIDE; n++) {
             block.size = 0;
             leat__buf_append(&block, good.data, good.size);
             for (int k = 0; k < 1 + n % 60; k++) {
@@ -261,7 +262,7 @@ static void damaged_files(void **state) {
     for (size_t i = 0; i < LEAT_COUNT(samplings); i++) {
         blob file = make_file(i, (jpeg_how){.w = W, .h = H, .wild = true});
         leat__rng rng = leat__rng_at(i, 9, 9, 9);
-        for (int n = 0; n < 60; n++) {
+        for (int n = 0; n < 60 / STRIDE; n++) {
             blob odd = copy_of(&file);
             if (n % 3 == 0) odd.n -= 1 + (size_t)leat__rng_below(&rng, odd.n / 2);
             else odd.data[700 + leat__rng_below(&rng, odd.n - 700)] ^= (uint8_t)(1 << n % 8);

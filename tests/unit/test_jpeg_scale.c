@@ -3,6 +3,7 @@
 /* JPEGs at 1/2, 1/4 and 1/8: our own decoder and libjpeg-turbo give the same rows, of wholes and of parts, and say the same of
  * damaged files. Which scale a sample takes is tested here too. */
 #include "test_jpeg_twice.h"
+#include "unit/testing_stride.h"
 
 #include "sample/draw.h"
 
@@ -147,7 +148,7 @@ static void every_part(void **state) {
             leat__decode_options o = at_scale(which, (leat__decode_options){.channels = 3, .fast = i % 2});
             shot whole = decode_all(twice_decoder(), &file, o);
             leat__rng rng = leat__rng_at(i, (uint64_t)which, 9, 0);
-            for (int n = 0; n < 200; n++) {
+            for (int n = 0; n < 200 / STRIDE; n++) {
                 const leat__box box = random_box(&rng, divided(W, which), divided(H, which));
                 check_part(&file, o, &whole, box);
                 o.positions = &positions;
@@ -181,7 +182,7 @@ static void other_jpegs(void **state) {
             shot whole = decode_all(twice_decoder(), &file, o);
             assert_int_equal(whole.rc, 0);
             leat__rng rng = leat__rng_at(i, (uint64_t)which, 3, 0);
-            for (int n = 0; n < 50; n++)
+            for (int n = 0; n < 50 / STRIDE; n++)
                 check_part(&file, o, &whole, random_box(&rng, divided(90, which), divided(71, which)));
             free(whole.pixels.data);
         }
@@ -196,7 +197,7 @@ static void damaged_files(void **state) {
     for (size_t i = 0; i < LEAT_COUNT(samplings); i++) {
         blob base = make_file(i, (jpeg_how){.w = 99, .h = 75, .quality = 30 + 15 * (int)i, .wild = i % 2});
         leat__rng rng = leat__rng_at(i, 0, 4, 0);
-        for (int n = 0; n < 600; n++) {
+        for (int n = 0; n < 600 / STRIDE; n++) {
             blob file = copy_of(&base);
             const size_t at = file.n / 2 + (size_t)leat__rng_below(&rng, file.n / 2);
             if (n % 4 == 0) file.n = at;
