@@ -44,7 +44,7 @@ def _outputs(low: Lowering, ref: Ref) -> list[Value]:
 
 
 def selected(low: Lowering, ref: Ref, condition: Chance, one: Value, two: Value) -> Value:
-    """One of two results, by an expression: both are computed."""
+    """One of two results, by an expression: the engine computes the one that is taken."""
     seed = "" if condition.seed is None else f", seed={condition.seed}"
     drawn = f"(uniform(0, 1{seed}) < {condition.p!r})"
     return combined(low, ref, lambda a, b: f"select({drawn}, {a}, {b})", [one, two], [ref.tensor.dtype.name] * 2, drawn=True)

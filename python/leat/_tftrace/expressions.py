@@ -252,7 +252,7 @@ def _tiled(low: Lowering, ref: Ref) -> Flow:
 
 
 def chosen(low: Lowering, ref: Ref, condition: Flow, one: Value, two: Value) -> Flow:
-    """What tf.cond gives for a condition of the sample; both branches are computed."""
+    """What tf.cond gives for a condition of the sample: the engine computes the branch that is taken."""
     return combined(low, ref, lambda c, a, b: f"select({c}, {a}, {b})", [condition, one, two],
                     ["bool", ref.tensor.dtype.name, ref.tensor.dtype.name])
 

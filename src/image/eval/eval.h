@@ -15,6 +15,9 @@
  * once and written once, however long the expression is. Operands of other shapes are broadcast as in NumPy: single numbers
  * and vectors of the last axis are expanded once for all tiles, others are gathered for each tile.
  *
+ * What only one side of a select needs has a guard, if the condition is a single value that is computed before: then the
+ * other side is not computed for that sample, be it a node of its own or a step of a loop.
+ *
  * Sizes may differ from sample to sample, so shapes are resolved anew for each one; types and numbers of axes never change.
  * Results do not depend on the size of tiles: operations on one value see nothing of its neighbours, sums have a fixed
  * order of their own, and a random number depends on the place of its value. */
@@ -210,16 +213,24 @@ typedef struct leat__eval_node {
     size_t data_bytes; /* of it                                              */
     bool stored;       /* it has memory of its own                           */
     int output;        /* number of the result that it is; -1 = none         */
+    int guard;         /* under which it is computed; 0 = always             */
     const leat__eval_loop *loop;
 } leat__eval_node;
+
+typedef struct leat__eval_guard {
+    int node;   /* a bool that is a single value                             */
+    bool holds; /* as what it must be found                                  */
+    int within; /* the guard that must hold too, which comes before; 0 = none */
+} leat__eval_guard;
 
 typedef struct leat__eval_program {
     int n_inputs;
     int n_nodes;
     leat__eval_node *node;
     int n_outputs;
-    int output[LEAT_EVAL_INPUTS]; /* their nodes */
-    size_t registers;             /* bytes that the largest loop needs */
+    int output[LEAT_EVAL_INPUTS];  /* their nodes                       */
+    const leat__eval_guard *guard; /* the first stands for none         */
+    size_t registers;              /* bytes that the largest loop needs */
     bool random;
 } leat__eval_program;
 
@@ -268,6 +279,13 @@ typedef struct leat__eval_running {
     uint8_t *registers;
     uint8_t *work; /* of a reduction: 8 bytes for each result */
 } leat__eval_running;
+
+/* The outer guard first: where it does not hold, the condition within has not been computed. */
+static inline bool leat__eval_holds(const leat__eval_running *run, int guard) {
+    if (guard == 0) return true;
+    const leat__eval_guard *g = &run->program->guard[guard];
+    return leat__eval_holds(run, g->within) && (*run->view[g->node].data != 0) == g->holds;
+}
 
 static inline size_t leat__eval_count(const int64_t *shape, int ndim) {
     size_t n = 1;

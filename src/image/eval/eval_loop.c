@@ -113,6 +113,7 @@ typedef struct looping {
     leat__eval_view into;
     int ndim; /* of merged axes */
     size_t item, total, tile;
+    int guard;   /* holds for all steps          */
     bool packed; /* the result lies in one piece */
     bool stream; /* and goes past the caches     */
     bool table;  /* the table of the loop holds  */
@@ -209,6 +210,7 @@ static bool has_table(const looping *l) {
 static void begin_loop(looping *l, const leat__eval_node *node) {
     const leat__eval_running *run = l->run;
     const int ndim = node->ndim;
+    l->guard = node->guard;
     uint8_t *registers = run->registers + (size_t)(l->loop->n_regs + 1) * LEAT_EVAL_REGISTER;
     for (int i = 0; i < l->n_leaves; i++) {
         const leat__eval_node *from = &run->program->node[l->loop->leaf[i]];
@@ -295,8 +297,19 @@ static const void *source_at(const looping *l, const leat__eval_step *step, int 
                     : leaf_at(l, &l->leaf[~src], from, n, takes_single, single);
 }
 
+/* Whether one value decides for the whole loop. The side that is not taken may not have been computed. */
+static bool is_decided(const looping *l, const leat__eval_step *step) {
+    return step->op == LEAT_EVAL_SELECT && step->src[0] < 0 && l->leaf[~step->src[0]].mode == LEAF_SINGLE;
+}
+
 static int run_step(const looping *l, const leat__eval_step *step, uint8_t *dst, size_t from, size_t n) {
     const leat__eval_kernels *kernels = l->run->call->kernels;
+    if (is_decided(l, step)) {
+        bool single;
+        const int side = *l->leaf[~step->src[0]].view.data ? 1 : 2;
+        memcpy(dst, source_at(l, step, side, from, n, false, &single), n * leat_dtype_size(step->to));
+        return LEAT_EVAL_FINE;
+    }
     const bool takes_single = step->op >= LEAT_EVAL_ADD && step->op <= LEAT_EVAL_LE;
     const void *src[3] = {0};
     unsigned scalars = 0;
@@ -381,7 +394,10 @@ static int run_steps(const looping *l, uint8_t *result, uint8_t *past, size_t fr
     while (step < end) {
         const leat__eval_step *last = step + (step->joined ? step->joined - 1 : 0);
         uint8_t *dst = last->dst < 0 ? result : l->run->registers + (size_t)last->dst * LEAT_EVAL_REGISTER;
-        if (step->joined) {
+        const int guard = l->run->program->node[step->node].guard;
+        if (guard != l->guard && !leat__eval_holds(l->run, guard)) {
+            /* On the side of a select that is not taken. */
+        } else if (step->joined) {
             *streamed = last->dst < 0 && l->stream && (uintptr_t)past % LEAT_CACHE_LINE == 0;
             run_joined(l, step, *streamed ? past : dst, from, n, *streamed);
         } else {

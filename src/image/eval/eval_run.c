@@ -180,7 +180,11 @@ int leat__eval_run(const leat__eval_program *program, const leat__eval_call *cal
     leat__eval_running run = {.program = program, .call = call, .view = view};
     for (int i = 0; i < program->n_nodes; i++) LEAT_TRY(resolve(&run, i, err));
     LEAT_TRY(place_all(&run, err));
-    for (int i = 0; i < program->n_nodes; i++)
-        if (program->node[i].stored) LEAT_TRY(compute(&run, i, err));
+    for (int i = 0; i < program->n_nodes; i++) {
+        const leat__eval_node *node = &program->node[i];
+        /* Views cost nothing, and loops look at the strides of all their leaves. */
+        if (node->stored && (leat__eval_is_view(node->op) || leat__eval_holds(&run, node->guard)))
+            LEAT_TRY(compute(&run, i, err));
+    }
     return 0;
 }

@@ -8,6 +8,8 @@ typedef struct compiling {
     leat__eval_program *program;
     bool live[LEAT_EVAL_NODES];
     int root[LEAT_EVAL_NODES]; /* the node whose loop makes this one; -1 = it is in no loop */
+    leat__eval_guard *guard;
+    int n_guards;
 } compiling;
 
 /* ------------------------------------------------------------------------------------------ which nodes */
@@ -62,6 +64,70 @@ static void choose_roots(compiling *c) {
         c->root[i] = root >= 0 ? root : i;
         node->stored = root < 0 && !is_piece(c, i);
     }
+}
+
+/* ----------------------------------------------------------------------------------------------- guards
+ * A tree: each guard stands within that of the select whose side it is. A node has the deepest one that holds whenever
+ * somebody needs the node. */
+
+/* A condition that lies in memory before loops begin. One that a loop makes on its way decides nothing. */
+static bool is_single(const leat__eval_node *node) {
+    if (!node->stored || node->op == LEAT_EVAL_CONST) return false;
+    for (int k = 0; k < node->ndim; k++)
+        if (node->shape[k] != 1) return false;
+    return true;
+}
+
+static int find_guard(compiling *c, leat__eval_guard wanted) {
+    for (int g = 1; g < c->n_guards; g++)
+        if (c->guard[g].node == wanted.node && c->guard[g].holds == wanted.holds &&
+            c->guard[g].within == wanted.within)
+            return g;
+    c->guard[c->n_guards] = wanted;
+    return c->n_guards++;
+}
+
+/* The guard under which a user needs its argument k. */
+static int guard_of_use(compiling *c, const leat__eval_node *user, int k) {
+    if (user->op != LEAT_EVAL_SELECT || k == 0 || !is_single(&c->program->node[user->arg[0]]))
+        return user->guard;
+    return find_guard(c, (leat__eval_guard){.node = user->arg[0], .holds = k == 1, .within = user->guard});
+}
+
+/* Guards stand behind those that they are within. */
+static int common_guard(const compiling *c, int a, int b) {
+    while (a != b)
+        if (a > b) a = c->guard[a].within;
+        else b = c->guard[b].within;
+    return a;
+}
+
+/* As much of a guard as is known when node i is computed. */
+static int known_guard(const compiling *c, int guard, int i) {
+    int known = guard;
+    for (int g = guard; g > 0; g = c->guard[g].within)
+        if (c->guard[g].node >= i) known = c->guard[g].within;
+    return known;
+}
+
+static int choose_guards(compiling *c) {
+    c->guard = leat__expression_alloc(c->e, (2 * LEAT_EVAL_NODES + 1) * sizeof *c->guard);
+    if (!c->guard) return LEAT_ERR_MEMORY;
+    c->guard[0] = (leat__eval_guard){.node = -1};
+    c->n_guards = 1;
+    c->program->guard = c->guard;
+    for (int i = c->program->n_nodes - 1; i >= 0; i--) {
+        leat__eval_node *node = &c->program->node[i];
+        int guard = -1;
+        for (int user = i + 1; c->live[i] && node->output < 0 && user < c->program->n_nodes; user++)
+            for (int k = 0; c->live[user] && k < c->program->node[user].n_args; k++) {
+                if (c->program->node[user].arg[k] != i) continue;
+                const int its = guard_of_use(c, &c->program->node[user], k);
+                guard = guard < 0 ? its : common_guard(c, guard, its);
+            }
+        node->guard = guard < 0 ? 0 : known_guard(c, guard, i);
+    }
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------ loops */
@@ -287,6 +353,7 @@ int leat__program_compile(leat__expression *e) {
     *c = (compiling){.e = e, .program = e->program};
     find_live(c);
     choose_roots(c);
+    LEAT_TRY(choose_guards(c));
     for (int i = 0; i < c->program->n_nodes; i++)
         if (c->root[i] == i) LEAT_TRY(compile_loop(c, i));
     return 0;
