@@ -126,12 +126,17 @@ static uint64_t left_of(uint64_t limit, uint64_t used, uint64_t inactive) {
     return limit == UINT64_MAX ? limit : limit > used ? limit - used : 0;
 }
 
+/* Where nothing is limited, version 1 says a number near the largest. What is used is of no interest then, and the kernel adds it
+ * up over all levels below for whoever asks. */
+enum { UNLIMITED = 60 }; /* bits */
+
 static void see_memory(const hierarchy *h, const char *folder, limits *out) {
     uint64_t limit[2], high[2] = {UINT64_MAX, 0}, used[2];
-    if (read_numbers(folder, h->v2 ? "memory.max" : "memory.limit_in_bytes", limit) < 1 ||
+    if (read_numbers(folder, h->v2 ? "memory.max" : "memory.limit_in_bytes", limit) < 1) return;
+    if (h->v2 && read_numbers(folder, "memory.high", high) < 1) high[0] = UINT64_MAX;
+    if (LEAT_MIN(limit[0], high[0]) >> UNLIMITED ||
         read_numbers(folder, h->v2 ? "memory.current" : "memory.usage_in_bytes", used) < 1)
         return;
-    if (h->v2 && read_numbers(folder, "memory.high", high) < 1) high[0] = UINT64_MAX;
     const uint64_t inactive =
         read_named(folder, "memory.stat", h->v2 ? "inactive_file" : "total_inactive_file");
     out->memory = LEAT_MIN(out->memory, left_of(LEAT_MIN(limit[0], high[0]), used[0], inactive));

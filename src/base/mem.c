@@ -19,10 +19,12 @@
 #define POISON(p, n) __asan_poison_memory_region(p, n)
 #define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
 #define REDZONE 64
+#define MAPPED_MIN SIZE_MAX /* blocks of its own, so that it sees what is read behind them */
 #else
 #define POISON(p, n) ((void)0)
 #define UNPOISON(p, n) ((void)0)
 #define REDZONE 0
+#define MAPPED_MIN ((size_t)1 << 16)
 #endif
 
 /* In front of every block: what leat__free must know. As large as the alignment. */
@@ -30,7 +32,7 @@ typedef struct block_head {
     size_t bytes;
     leat__mem_kind kind;
     leat__account *account; /* NULL = none */
-    size_t mapped;          /* of pages: bytes that are given back, not all of which may be counted */
+    size_t mapped;          /* of pages: bytes that are given back, not all of which may be counted; else 0 */
 } LEAT_ALIGNED(LEAT_CACHE_LINE) block_head;
 
 struct leat__account {
@@ -127,11 +129,16 @@ static void *alloc_raw(leat__mem_kind kind, size_t bytes, bool zeroed) {
     if (!leat__add_size(bytes, sizeof(block_head) + LEAT_MEM_PAD + LEAT_CACHE_LINE, &total)) return NULL;
     total = total / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
     if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
-    block_head *head = aligned_alloc(LEAT_CACHE_LINE, total);
-    if (!head) return NULL;
-    if (zeroed) memset(head, 0, total);
-    else memset((uint8_t *)(head + 1) + bytes, 0, total - sizeof *head - bytes);
+    /* The system's pages are clear, and cost nothing where nobody touches them: tables of a pipeline have room for the most
+     * that there may be of something. */
+    const bool mapped = zeroed && total >= MAPPED_MIN;
+    block_head *head = mapped ? mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                              : aligned_alloc(LEAT_CACHE_LINE, total);
+    if (!head || head == MAP_FAILED) return NULL;
+    if (!zeroed) memset((uint8_t *)(head + 1) + bytes, 0, total - sizeof *head - bytes);
+    else if (!mapped) memset(head, 0, total);
     count(head, kind, bytes);
+    if (mapped) head->mapped = total;
     return head + 1;
 }
 
@@ -143,7 +150,8 @@ void leat__free(void *block) {
     if (!block) return;
     block_head *head = (block_head *)block - 1;
     uncount(head);
-    free(head);
+    if (head->mapped) munmap(head, head->mapped);
+    else free(head);
 }
 
 enum { PAGE = 4096 };
