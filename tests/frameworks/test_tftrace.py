@@ -512,6 +512,21 @@ def test_a_row_that_tensorflow_fails_for():
         lowered.build()
 
 
+@pytest.mark.parametrize("n", [1, 128, 129, 5000])
+def test_values_of_few_and_of_many_rows(n):
+    arrays = {"p": numpy.array([f"a/{i % 7}/{i}.jpg".encode() for i in range(n)], object), "y": numpy.arange(n) % 5}
+
+    def labels(p, y):
+        parts = tf.strings.split(p, "/")
+        return parts[-2], tf.strings.to_number(parts[1], tf.int32) // 2 + tf.cast(y, tf.int32), tf.stack([y, y + 1])
+
+    def divided(p, y):
+        return tf.strings.to_number(tf.strings.split(p, "/")[1]) / 3 + tf.cast(y, tf.float32)
+    for function in (labels, divided):
+        chain, real = chain_of(arrays, ("p", "y")), real_of(arrays, ("p", "y"))
+        compare(lower_map(chain, function), real.map(function))
+
+
 def test_labels_that_are_no_class(paths, records):
     chain, real = given("R", paths, records, None)
     for depth, dtype in ((2, None), (3, tf.int64)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .._base.arrays import optional
@@ -18,6 +18,7 @@ ROWWISE = {"Cast", "OneHot", "Equal", "NotEqual", "Less", "LessEqual", "Greater"
            "LogicalNot", "AddV2", "Sub", "Mul", "RealDiv", "FloorDiv", "FloorMod", "Minimum", "Maximum", "Abs", "Neg", "Sqrt",
            "Square", "Pow", "Exp", "Log", "StringToNumber", "RegexReplace", "StaticRegexReplace", "StaticRegexFullMatch",
            "LookupTableFindV2", "StringLower", "StringUpper", "StringStrip"}
+FEW_ROWS = 128  # are computed one by one before TensorFlow has begun a data set of them
 ROW_BYTES = 512  # larger rows are pictures, not labels
 TOTAL_BYTES = 1 << 28
 
@@ -100,6 +101,28 @@ def computed(trace: Trace, ref: Ref, given: Mapping[int, Any]) -> Any:
     return tf.function(compute, autograph=False).get_concrete_function(*values)(*values).numpy()
 
 
+def _parts(compute: Callable[..., Any], arrays: list[Any], batched: bool) -> Iterator[tuple[Any, ...]]:
+    """The results of many rows at a time, as NumPy arrays."""
+    import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    if not batched and 0 < len(arrays[0]) <= FEW_ROWS:
+        with tf.device("CPU:0"):  # where tf.data runs functions
+            columns = [tf.constant(array) for array in arrays]
+            specs = [tf.TensorSpec(column.shape[1:], column.dtype) for column in columns]
+            function = tf.function(compute, autograph=False).get_concrete_function(*specs)
+            # TensorFlow rewrites arithmetic of floats in such a function, which it does not do in tf.data: x / 3 gets other bits.
+            if not any(each.dtype.is_floating for op in function.graph.get_operations() for each in op.outputs):
+                found = [function(*row) for row in zip(*map(tf.unstack, columns), strict=True)]
+                yield tuple(tf.stack(values).numpy() for values in zip(*found, strict=True))
+                return
+    rows = tf.data.Dataset.from_tensor_slices(tuple(arrays))
+    if batched:
+        parts = rows.batch(4096).map(compute)
+    else:
+        parts = rows.map(compute, num_parallel_calls=tf.data.AUTOTUNE).batch(4096)
+    yield from parts.as_numpy_iterator()
+
+
 class Fold:
     """Several tensors of one trace, computed together when the first of them is needed."""
 
@@ -130,14 +153,10 @@ class Fold:
             made: dict[tuple[int, int], Any] = {}
             return tuple(tf.identity(_copied(self.trace, ref, given, made)) for ref in refs)
 
-        rows = tf.data.Dataset.from_tensor_slices(tuple(self.arrays(name) for _, name in places))
-        if self.batched:
-            parts = rows.batch(4096).map(compute)
-        else:
-            parts = rows.map(compute, num_parallel_calls=tf.data.AUTOTUNE).batch(4096)
+        arrays = [self.arrays(name) for _, name in places]
         found: list[list[Any]] = [[] for _ in refs]
         try:
-            for part in parts.as_numpy_iterator():
+            for part in _parts(compute, arrays, self.batched):
                 for values, each in zip(found, part, strict=True):
                     values.append(each)
         except tf.errors.OpError as error:
