@@ -361,6 +361,28 @@ def test_an_iterator_with_methods_of_its_own():
         assert flow[1].tolist() == [4, 6]
 
 
+def test_single_batches_where_nothing_is_drawn():
+    flow = ours.ImageDataGenerator(rescale=0.5).flow(X, Y, batch_size=4, seed=3)
+    for _ in range(2):
+        kept = []
+        for i in (2, 0, len(flow) - 1, 2):
+            x, y = flow[i]
+            rows = flow.index_array[4 * i:4 * i + 4]
+            numpy.testing.assert_array_equal(x, X[rows].astype("float32") * numpy.float32(0.5))
+            numpy.testing.assert_array_equal(y, Y[rows])
+            kept.append((x, x.copy()))
+        assert all(numpy.array_equal(x, copy) for x, copy in kept)
+        kept[0][0][:] = 7  # a batch is the caller's
+        assert not numpy.array_equal(flow[2][0], kept[0][0])
+        before = flow.index_array.tolist()
+        flow.on_epoch_end()
+        assert flow.index_array.tolist() != before
+    flow.index_array = numpy.arange(len(X))[::-1]
+    numpy.testing.assert_array_equal(flow[0][1], Y[::-1][:4])
+    flipped = ours.ImageDataGenerator(horizontal_flip=True).flow(X, batch_size=len(X), shuffle=False)
+    assert not numpy.array_equal(flipped[0], flipped[0])
+
+
 def test_save_to_dir(tmp_path):
     names = []
     for library in (theirs, ours):

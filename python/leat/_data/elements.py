@@ -69,15 +69,22 @@ def element(dataset: Dataset, place: int) -> Any:
     length = dataset.length
     if length is not None and place >= length:
         raise IndexError(f"element {place} of {length}: this dataset has {length} batches")
+    batches, _, _ = dataset._quiet().pipeline.size()
+    found = batch_at(dataset, *(divmod(place, batches) if batches > 0 else (0, place)))
+    if found is None:
+        raise IndexError(f"element {place}: the dataset ends before it")
+    return found
+
+
+def batch_at(dataset: Dataset, epoch: int, step: int) -> Any:
+    """A batch by its place; None if the dataset ends before it."""
     feed = dataset._quiet()
     with dataset._runs.lock:
-        batches, _, _ = feed.pipeline.size()
-        epoch, step = divmod(place, batches) if batches > 0 else (0, place)
         feed.move(Cursor(epoch, step))
         feed.at = None
         raw = feed.pipeline.next()
         if raw is None or (raw.epoch, raw.step) != (epoch, step):
-            raise IndexError(f"element {place}: the dataset ends before it")
+            return None
         feed.at = Cursor(epoch, step + 1)
     layout = None if dataset._after else dataset._layout_of([field.name for field in feed.fields])
     return Batch(raw, layout, after=dataset._after_maps()).structure()

@@ -2,7 +2,8 @@
 """Iterators over batches of augmented pictures: Keras's protocol, and the engine behind it.
 
 `next` and Keras's fit read a dataset of leat, epoch after epoch. `it[i]` draws anew each time it is asked, as Keras's
-does: single requests make a small pipeline for their rows, and a loop over i reads one that works ahead.
+does: single requests make a small pipeline for their rows, and a loop over i reads one that works ahead. Where nothing
+is drawn, single requests are answered by the dataset itself.
 """
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._base.errors import ArgumentError, DTypeError, Error, LimitError, ShapeError, TextError, UnsupportedError
 from .._base.notices import tell
+from .._data.elements import batch_at
 from .._data.run import Cursor
 from .._data.run import Iterator as Reading
 from .._sources.sources import from_arrays
@@ -189,7 +191,7 @@ class EngineIterator(Iterator):
         after = list(lowered.after)
         if np.dtype(self.dtype) != np.float32:
             after.append(lambda x: x.astype(self.dtype))
-        return Lowered(made.batch(size).as_tuple("image", "index"), after)
+        return Lowered(made.batch(size).as_tuple("image", "index"), after, lowered.draws)
 
     def _build(self, draws: int | None = None) -> Lowered:
         """All samples, epoch after epoch. draws: another stream of draws over the same order."""
@@ -353,9 +355,22 @@ class EngineIterator(Iterator):
                 batch = self._done(self._pull(reading, idx), after)
             else:
                 self._indexed = idx + 1 if idx in (0, following) else -1, None, []
+                if not engine.draws and self._given_order is None:
+                    return self._assemble(*self._done(self._same(engine, idx), engine.after))
                 return self._get_batches_of_transformed_samples(
                     self.index_array[self.batch_size * idx:self.batch_size * (idx + 1)])
         return self._assemble(*batch)
+
+    def _same(self, engine: Lowered, idx: int) -> Any:
+        """A batch of this epoch that is the same each time it is asked for: its rows need no pipeline of their own."""
+        try:
+            return batch_at(engine.dataset, self._epoch or 0, idx)
+        except Error as error:
+            self._change_reader(error)
+        made = self._engine()
+        if made is None:
+            raise RuntimeError("the other reader could not be opened")
+        return batch_at(made.dataset, self._epoch or 0, idx)
 
     def _get_batches_of_transformed_samples(self, index_array: Any) -> Any:
         """A batch of these samples, with draws of its own."""

@@ -28,6 +28,7 @@ class Lowered(NamedTuple):
 
     dataset: Dataset[Any]
     after: list[Callable[[Any], Any]]
+    draws: bool = True  # whether the engine draws anything for a picture
 
 
 class Affine(NamedTuple):
@@ -89,6 +90,13 @@ def _geometry(generator: Any) -> dict[str, Any]:
         made["brightness"] = _range(*generator.brightness_range)
     made["horizontal_flip"], made["vertical_flip"] = bool(generator.horizontal_flip), bool(generator.vertical_flip)
     return {name: value for name, value in made.items() if value is not None}
+
+
+def _draws(generator: Any) -> bool:
+    ranges = (generator.rotation_range, generator.shear_range, generator.height_shift_range, generator.width_shift_range,
+              generator.channel_shift_range, generator.horizontal_flip, generator.vertical_flip)
+    return (any(np.size(each) != 1 or bool(each) for each in ranges) or tuple(generator.zoom_range) != (1, 1)
+            or generator.brightness_range is not None)
 
 
 # ------------------------------------------------------------------------------------------- standardisation
@@ -200,11 +208,11 @@ def lower(dataset: Dataset[Any], generator: Any, shape: tuple[int, int, int], st
     known = known_function(function) if function and usual else None
     numbers, after = _standards(generator, shape[2], known.reverse if known else False)
     if not function:
-        return Lowered(dataset.image_data_generator(**geometry, **numbers), after)
+        return Lowered(dataset.image_data_generator(**geometry, **numbers), after, _draws(generator))
     dataset = dataset.image_data_generator(**geometry)
     if known is None:
         dataset = _with_function(dataset, generator, shape)
     elif not (np.all(known.mul == 1) and not np.any(known.add)):
         mul, add = (values[::-1] if known.reverse else values for values in (known.mul, known.add))
         dataset = dataset.normalize(mean=tuple(float(x) for x in -add / mul), std=tuple(float(x) for x in 1 / mul))
-    return Lowered(dataset.image_data_generator(**numbers) if numbers else dataset, after)
+    return Lowered(dataset.image_data_generator(**numbers) if numbers else dataset, after, _draws(generator))
