@@ -115,3 +115,18 @@ def test_most_of_these_are_the_engines():
         if getattr(made, "_chain", None) is None or made._engine() is None:
             theirs.add(function.__name__)
     assert theirs <= {"scaled", "added", "blended", "chained", "masked", "told"}
+
+
+@pytest.mark.parametrize("source", ["int64", "int32", "uint16"])
+@pytest.mark.parametrize("wanted", ["uint8", "int16", "int32"])
+def test_whole_numbers_that_do_not_fit_wrap(source, wanted):
+    y = numpy.array([-1, 0, 300, 70000, -2**31 - 5, 2**33 + 7]).astype(source)
+    x = (numpy.arange(6 * 4 * 5 * 3).reshape(6, 4, 5, 3) - 50).astype(source)
+
+    def narrowed(x, y):
+        return tf.cast(x, wanted), tf.cast(y, wanted), y
+    ours, theirs = (list(kind.from_tensor_slices((x, y)).map(narrowed).batch(4)) for kind in (leat.tf.data.Dataset, tf.data.Dataset))
+    for one, other in zip(ours, theirs, strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert a.dtype == b.dtype
+            numpy.testing.assert_array_equal(a, b)

@@ -10,6 +10,7 @@ from typing import Any
 from .._base.arrays import optional
 from .._tfdata.chain import Built, Chain, Columns, Refused, leaves
 from .emit import Emission, touched
+from .expressions import HERE
 from .fold import TOTAL_BYTES, Fold, computed, fields_of, small
 from .graph import PASSED, Ref, Trace, check, trace_function, where
 from .marks import Mark
@@ -241,7 +242,17 @@ def cast(flow: Flow, wanted: str) -> Flow:
     name = leat_dtype(wanted)
     if name is None or leat_dtype(flow.dtype) is None or "string" in (wanted, flow.dtype):
         raise Refused(f"a cast from {flow.dtype} to {wanted}")
+    if _wraps(flow, wanted):
+        return flow.then("eval", f"cast({HERE}, {name})", dtype=wanted)
     return flow.then("cast", name, dtype=wanted)
+
+
+def _wraps(flow: Flow, wanted: str) -> bool:
+    """Whether whole numbers may not fit: they wrap then, and the operation `cast` would clip them."""
+    numpy: Any = optional("numpy")
+    whole = all(name.startswith(("int", "uint")) for name in (flow.dtype, wanted))
+    known = flow.shape is not None and None not in flow.shape and not flow.probed
+    return whole and known and not numpy.can_cast(flow.dtype, wanted)
 
 
 # ---------------------------------------------------------------------------------------- whole functions
