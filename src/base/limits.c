@@ -126,8 +126,8 @@ static uint64_t left_of(uint64_t limit, uint64_t used, uint64_t inactive) {
     return limit == UINT64_MAX ? limit : limit > used ? limit - used : 0;
 }
 
-/* Where nothing is limited, version 1 says a number near the largest. What is used is of no interest then, and the kernel adds it
- * up over all levels below for whoever asks. */
+/* A cgroup of version 1 without a limit has one near the largest number. Its use is not read then: the kernel adds it up over all
+ * cgroups below at every read. */
 enum { UNLIMITED = 60 }; /* bits */
 
 static void see_memory(const hierarchy *h, const char *folder, limits *out) {

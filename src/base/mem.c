@@ -19,7 +19,7 @@
 #define POISON(p, n) __asan_poison_memory_region(p, n)
 #define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
 #define REDZONE 64
-#define MAPPED_MIN SIZE_MAX /* blocks of its own, so that it sees what is read behind them */
+#define MAPPED_MIN SIZE_MAX /* never: a sanitizer finds reads behind blocks of its own allocator only */
 #else
 #define POISON(p, n) ((void)0)
 #define UNPOISON(p, n) ((void)0)
@@ -129,8 +129,8 @@ static void *alloc_raw(leat__mem_kind kind, size_t bytes, bool zeroed) {
     if (!leat__add_size(bytes, sizeof(block_head) + LEAT_MEM_PAD + LEAT_CACHE_LINE, &total)) return NULL;
     total = total / LEAT_CACHE_LINE * LEAT_CACHE_LINE;
     if (atomic_fetch_add(&n_allocs, 1) + 1 == atomic_load(&fail_at)) return NULL;
-    /* The system's pages are clear, and cost nothing where nobody touches them: tables of a pipeline have room for the most
-     * that there may be of something. */
+    /* A table of a pipeline has room for the most entries that there may be, and most runs use few of them. Pages from the
+     * system are zero already, and those that the pipeline never touches take no time and no memory. */
     const bool mapped = zeroed && total >= MAPPED_MIN;
     block_head *head = mapped ? mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                               : aligned_alloc(LEAT_CACHE_LINE, total);

@@ -7,8 +7,6 @@
 
 #include "base/mem.h"
 
-enum { SMALL_STACK = 1 << 20 };
-
 #ifdef LEAT_CHECK_LOCKS
 static _Thread_local unsigned held; /* bit i: the lock of rank i */
 
@@ -77,32 +75,27 @@ int leat__once_do(leat__once *once, int (*fn)(void *user, leat_error *err), void
     return rc;
 }
 
-static int start_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *argument,
-                        const char *name, leat_error *err) {
+int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
+                       leat_error *err) {
+    return leat__thread_start_sized(thread, 0, run, argument, name, err);
+}
+
+int leat__thread_start_sized(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument,
+                             const char *name, leat_error *err) {
+    pthread_attr_t attr;
+    int rc = pthread_attr_init(&attr);
+    if (rc) return leat__fail_sys(err, LEAT_ERR_THREAD, rc, "cannot start thread %s", name);
+    if (stack_bytes) pthread_attr_setstacksize(&attr, stack_bytes);
     /* Signals belong to the program: its handlers must never run on one of our threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(thread, attr, run, argument);
+    rc = pthread_create(thread, &attr, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
     if (rc) return leat__fail_sys(err, LEAT_ERR_THREAD, rc, "cannot start thread %s", name);
     pthread_setname_np(*thread, name);
     return 0;
-}
-
-int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
-                       leat_error *err) {
-    return start_thread(thread, NULL, run, argument, name, err);
-}
-
-int leat__thread_start_small(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
-                             leat_error *err) {
-    pthread_attr_t attr;
-    const bool made = pthread_attr_init(&attr) == 0;
-    const bool small = made && pthread_attr_setstacksize(&attr, SMALL_STACK) == 0;
-    const int rc = start_thread(thread, small ? &attr : NULL, run, argument, name, err);
-    if (made) pthread_attr_destroy(&attr);
-    return rc;
 }
 
 typedef struct parallel_job {

@@ -52,9 +52,9 @@ static inline int leat__once_result(const leat__once *once) {
 int leat__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
                        leat_error *err);
 
-/* The same with a stack of 1 MiB, for threads of which there are hundreds and which wait for a network. */
-int leat__thread_start_small(pthread_t *thread, void *(*run)(void *), void *argument, const char *name,
-                             leat_error *err);
+/* The same with a stack of so many bytes; 0: as the system has it. */
+int leat__thread_start_sized(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument,
+                             const char *name, leat_error *err);
 
 /* Calls fn(user, item, worker, err) for every item in [0, n), items in any order, worker in [0, n_threads).
  * The first failure (the lowest item of those that failed) stops the rest and is returned. */

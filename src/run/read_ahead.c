@@ -12,7 +12,8 @@ enum {
     PIECES = 2 * CELLS + 2,
     JOINED_MAX = 32,
     JOINED_BYTES = 1 << 20,
-    FILES_EACH = 4
+    FILES_EACH = 4,
+    NETWORK_STACK = 1 << 20
 };
 
 typedef enum cell_state {
@@ -234,8 +235,8 @@ static void pass_tail(leat__read_ahead *a) {
     while (a->tail < a->head && a->cell[a->tail % CELLS].state == CELL_DONE) a->tail++;
 }
 
-/* Wakes a helper if there seems to be room for one more sample. It wakes the next one in its turn, so that the last to be woken finds
- * nothing, and not all of them. */
+/* Wakes one helper if there seems to be room for one more sample. That helper does the same once it has taken its sample, so
+ * only the last one that is woken finds no room. */
 static void offer_room(leat__read_ahead *a) {
     const bool empty = a->tail == a->head;
     const bool fits = a->head - a->tail < CELLS && a->estimated + a->mean_bytes <= a->cap - a->cap / 8;
@@ -430,6 +431,7 @@ static void *helper_main(void *argument) {
     while (!pipeline->stop) {
         if (adopt(a, me)) continue;
         if (me->number >= LEAT_MIN(a->n_active, a->n_affordable)) {
+            offer_room(a); /* this helper may have been woken in the place of an active one */
             leat__cond_wait(&a->parked, &pipeline->ring->mutex);
         } else if (!help(a, me)) {
             a->n_idle++;
@@ -518,9 +520,8 @@ int leat__read_ahead_set(leat__read_ahead *a, int n) {
     leat_pipeline *pipeline = a->pipeline;
     n = LEAT_MIN(n, most_readers(pipeline->plan.source));
     if (n > 0 && !make_room(a)) return a->n_active;
-    const bool waits = pipeline->plan.source->waits;
-    int (*const start)(pthread_t *, void *(*)(void *), void *, const char *, leat_error *) =
-        waits ? leat__thread_start_small : leat__thread_start;
+    /* Hundreds of threads that wait for a network need no large stacks. */
+    const size_t stack_bytes = pipeline->plan.source->waits ? NETWORK_STACK : 0;
     while (a->n_started < n) {
         helper *one = &a->helper[a->n_started];
         char name[32];
@@ -529,7 +530,9 @@ int leat__read_ahead_set(leat__read_ahead *a, int n) {
         one->reader.bytes.kind = one->reader.extra.kind = LEAT_MEM_WORKER;
         one->high_version = UINT64_MAX;
         snprintf(name, sizeof name, "leat-ahead-%d", one->number);
-        if (start(&pipeline->reader[pipeline->n_readers], helper_main, one, name, NULL) < 0) break;
+        if (leat__thread_start_sized(&pipeline->reader[pipeline->n_readers], stack_bytes, helper_main, one,
+                                     name, NULL) < 0)
+            break;
         pipeline->n_readers++;
         pipeline->n_running++;
         a->n_started++;

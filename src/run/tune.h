@@ -8,12 +8,13 @@
  * while the workers are always busy needs more work done, not more slots. Slots are never taken away again: their memory is
  * reserved, and a slot more costs nothing.
  *
- * Readers. They start when workers are blocked in reading for more than 15 % of their time, twice in a row, and for a network with the
- * first batch. By Little's law they are as many as bring the samples that the workers could make if they never waited: those that
- * are due while one read takes, at the shortest that reads have taken, since more reads at once may only make each of them longer. More
- * follow while workers still wait and each step brings 5 % more samples; one step may bring less. All stop when, without them, workers would be blocked for less than 4 % of the time, for a second; after
- * every stop the next one takes twice as long. Begin and end are so far apart that the same storage cannot cause both, and
- * storage that changes all the time has readers all the time. */
+ * Readers. They start when workers are blocked in reading for more than 15 % of their time, twice in a row; for a network they
+ * start with the first batch. By Little's law their number is that of the samples which the workers could make, if they never
+ * waited, while one read takes. That time is the shortest that reads have taken so far, since more reads at once may only make
+ * each of them longer. More readers follow while workers still wait and each step brings 5 % more samples; one step may bring
+ * less. All stop when, without them, workers would be blocked for less than 4 % of the time, for a second; after every stop the
+ * next one takes twice as long. Begin and end are so far apart that the same storage cannot cause both, and storage that changes
+ * all the time has readers all the time. */
 #ifndef LEAT_RUN_TUNE_H
 #define LEAT_RUN_TUNE_H
 

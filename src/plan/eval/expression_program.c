@@ -67,8 +67,8 @@ static void choose_roots(compiling *c) {
 }
 
 /* ----------------------------------------------------------------------------------------------- guards
- * A tree: each guard stands within that of the select whose side it is. A node has the deepest one that holds whenever
- * somebody needs the node. */
+ * A tree: each guard stands within that of the select whose side it is. A node has the deepest guard that holds
+ * whenever another node or an output needs its value. */
 
 /* A condition that lies in memory before loops begin. One that a loop makes on its way decides nothing. */
 static bool is_single(const leat__eval_node *node) {
