@@ -296,6 +296,23 @@ def test_without_libcurl_one_line_names_the_package(served, leat):
     assert "libcurl4" in said and "install" in said
 
 
+OLD_LIBCURL = """
+static struct { int age; const char *text; unsigned number; } version = {0, "7.60.0", 0x073c00};
+void *curl_version_info(int age) { return &version; }
+void curl_global_init(void) {} void curl_easy_init(void) {} void curl_easy_cleanup(void) {} void curl_easy_setopt(void) {}
+void curl_easy_getinfo(void) {} void curl_easy_perform(void) {} void curl_easy_strerror(void) {} void curl_slist_append(void) {}
+void curl_slist_free_all(void) {}
+"""
+
+
+def test_an_old_libcurl_is_told_from_a_good_one(served, leat, tmp_path):
+    library = tmp_path / "libcurl.so.4"
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=OLD_LIBCURL, text=True, check=True)
+    for words, name in (("libcurl 7.60.0 is too old.*7.61.0 or later.*LEAT_LIBCURL", str(library)), ("lacks functions", "libm.so.6")):
+        said = complaint(leat("run", f"list {served.url}/list.csv | batch 2", "--sink", "null", code=None, env={"LEAT_LIBCURL": name}))
+        assert re.search(words, said) and not served.requests, said
+
+
 def test_a_proxy_by_the_usual_variables(served, leat):
     said = complaint(leat("run", "list http://far.invalid/list.csv | batch 2", "--sink", "null", code=None,
                           env={"http_proxy": served.url, "no_proxy": ""}))

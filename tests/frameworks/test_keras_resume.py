@@ -94,10 +94,10 @@ def model_for_it(built: bool = True):
     return model
 
 
-def train(path, *, ds=None, stop_after=None, how=crash, every=2, built=True, keep=False, **more):
+def train(path, *, ds=None, stop_after=None, how=crash, every=2, built=True, keep=False, resize=False, **more):
     """(marks, losses of the epochs, weights); path None: without Resume."""
     model, watch = model_for_it(built), Watch(stop_after, how)
-    callbacks = [watch] if path is None else [leat.keras.Resume(path, every=every, keep=keep), watch]
+    callbacks = [watch] if path is None else [leat.keras.Resume(path, every=every, keep=keep, resize_batch=resize), watch]
     more = {"epochs": 3, "verbose": 0, **more}
     losses = []
     try:
@@ -164,6 +164,29 @@ def test_twice_and_model_not_built_and_seed_left_open(tmp_path):
     seen, _, after = train(path, ds=data(None), built=False)
     assert seen == marks[7:]
     same(after, weights)
+
+
+def test_another_size_of_batches(tmp_path):
+    """Every sample of the epoch once: three batches of five, one of four and what is left; then epochs in batches of four."""
+    labels = numpy.arange(N)
+
+    def numbered(size: int) -> leat.Dataset:
+        return leat.from_arrays((PICTURES, labels % 3)).shuffle(seed=3).cast("f32", scale=1 / 255).batch(size)
+
+    def mark(values: numpy.ndarray) -> int:
+        return int(sum((values + 1) * numpy.arange(1, len(values) + 1) ** 2))
+
+    one = numbered(1)
+    epochs = [numpy.concatenate([label for _, label in one]) for _ in range(3)]
+    wanted = [mark(part) for part in numpy.split(epochs[0], [5, 10, 15, 19])]
+    wanted += [mark(epoch[i:i + 4]) for epoch in epochs[1:] for i in range(0, N, 4)]
+    path = tmp_path / "run.resume"
+    assert train(path, ds=numbered(5), stop_after=3, every=1)[0] == wanted[:3]
+    with pytest.raises(leat.StateError, match="resize_batch"):
+        train(path, ds=numbered(4), every=1)
+    assert train(path, ds=numbered(4), stop_after=2, every=1, resize=True)[0] == wanted[3:5]
+    # The last step of an epoch is saved behind it, so that step comes again.
+    assert train(path, ds=numbered(4), every=1, resize=True)[0] == wanted[4:]
 
 
 def test_a_finished_fit(tmp_path):

@@ -12,7 +12,7 @@ import leat.ray
 import numpy
 import pytest
 from PIL import Image
-from ray_cluster import LIMIT, begin, crew_of, facts, pids, ray, runs, taken, wait_until
+from ray_cluster import SMALL, LIMIT, begin, crew_of, facts, pids, ray, runs, taken, wait_until
 
 N = 61
 
@@ -57,6 +57,16 @@ def test_back_pressure():
         under_way = [request.feeder for request in merged._due]
         assert len(under_way) <= 6 and all(under_way.count(feeder) <= 2 for feeder in range(3))
     iterator.close()
+
+
+def test_a_full_object_store():
+    """A trainer that keeps more batches than the store has room for gets all of them: Ray writes to disk."""
+    ds = leat.synthetic(24 * 64, 96, 96).shuffle(seed=3).cast("f32").batch(64)
+    several = fed(ds, 2)
+    held = list(several.batches())
+    assert sum(batch["image"].nbytes for batch in held) > 1.5 * SMALL["object_store_memory"]
+    assert taken(iter(held)) == taken(ds.batches())
+    several.close()
 
 
 def test_states_and_ranks():
