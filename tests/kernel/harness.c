@@ -167,7 +167,7 @@ static const k_group groups[] = {
     {k_half_cases, IMAGES, &image_table},
     {k_warp_cases, IMAGES, &image_table},
     {k_crc32c_cases, LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL | LEAT_CPU_ARM_CRC, &k_crc32c_table},
-    {k_checksum_cases, LEAT_CPU_SSE42 | LEAT_CPU_ARM_CRC | IMAGES, &k_checksum_table},
+    {k_checksum_cases, LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL | LEAT_CPU_ARM_CRC | IMAGES, &k_checksum_table},
     {k_passes_cases, LEAT_CPU_PDEP | IMAGES, &k_jpeg_table},
     {k_jpeg_cases, IMAGES, &k_jpeg_table},
     {k_png_cases, IMAGES, &k_png_table},

@@ -9,7 +9,8 @@ enum { CRC32, ADLER32, N_CHECKSUMS, BENCH_BYTES = 64 << 10 };
 static void init_table(void *table, unsigned flags) {
     leat__checksum_fn *fn[N_CHECKSUMS] = {leat__crc32_c, leat__adler32_c};
 #if defined(__x86_64__)
-    if (flags & LEAT_CPU_SSE42) fn[CRC32] = leat__crc32_sse42;
+    if (flags & LEAT_CPU_VPCLMUL) fn[CRC32] = leat__crc32_vpclmul;
+    else if (flags & LEAT_CPU_SSE42) fn[CRC32] = leat__crc32_sse42;
 #elif defined(__aarch64__)
     if (flags & LEAT_CPU_ARM_CRC) fn[CRC32] = leat__crc32_arm;
 #endif
@@ -46,7 +47,7 @@ static void compare(int which, size_t n) {
 
 static void check(const leat__image_dsp *c, const leat__image_dsp *isa, int which) {
     (void)c, (void)isa;
-    for (size_t n = 0; n <= 300; n++) compare(which, n);
+    for (size_t n = 0; n <= 600; n++) compare(which, n);
     for (int round = 0; round < K_ROUNDS; round++) compare(which, k_below(30000));
 }
 

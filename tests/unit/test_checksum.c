@@ -26,6 +26,8 @@ static void compare(const uint8_t *bytes, size_t n) {
     assert_int_equal(leat__adler32(0xfff0fff0, bytes, n), adler);
     assert_int_equal(leat__adler32_c(0xfff0fff0, bytes, n), adler);
 #if defined(__x86_64__)
+    const unsigned both = LEAT_CPU_SSE42 | LEAT_CPU_VPCLMUL;
+    if ((leat__cpu_flags() & both) == both) assert_int_equal(leat__crc32_vpclmul(0x12345678, bytes, n), crc);
     if (leat__cpu_flags() & LEAT_CPU_SSE42) assert_int_equal(leat__crc32_sse42(0x12345678, bytes, n), crc);
 #elif defined(__aarch64__)
     if (leat__cpu_flags() & LEAT_CPU_ARM_CRC) assert_int_equal(leat__crc32_arm(0x12345678, bytes, n), crc);
@@ -68,10 +70,14 @@ static uint32_t power(unsigned n) {
 static void constants_of_the_multiplications(void **state) {
     (void)state;
 #if defined(__x86_64__)
-    static const unsigned bytes[2] = {64, 16};
+    static const unsigned bytes[2] = {64, 16}, wide[3] = {128, 32, 16};
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(leat__crc32_fold_power[i][0], power(8 * bytes[i] + 64));
         assert_int_equal(leat__crc32_fold_power[i][1], power(8 * bytes[i]));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(leat__crc32_wide_power[i][0], power(8 * wide[i] + 64));
+        assert_int_equal(leat__crc32_wide_power[i][1], power(8 * wide[i]));
     }
 #endif
 }

@@ -23,14 +23,16 @@ static uint32_t draw(uint32_t below) {
     return (uint32_t)((uint64_t)seed * below >> 32);
 }
 
-/* Kinds of data: bytes of few values, of all values, runs, repetitions far back, all of these in turn. */
-enum { KINDS = 6 };
+/* Kinds of data: bytes of few values, of all values, runs, repetitions far back, near, bytes of all values of which some come
+ * more often, all of these in turn. */
+enum { KINDS = 7 };
 static void make_plain(int kind, size_t n) {
     for (size_t i = 0; i < n;) {
         const int now = kind == KINDS - 1 ? (int)(i / 5000 % (KINDS - 1)) : kind;
         const size_t far = i ? 1 + draw((uint32_t)LEAT_MIN(i, (size_t)32768)) : 0;
         size_t run = now == 2 ? 1 + draw(600) : now == 3 ? 3 + draw(40) : 1;
-        const uint8_t value = (uint8_t)(now == 0 ? 'a' + draw(16) : draw(256));
+        const uint32_t any = draw(256), often = now == 5 ? (any + draw(256)) / 2 : any;
+        const uint8_t value = (uint8_t)(now == 0 ? 'a' + any / 16 : often);
         const size_t near = 1 + draw(20);
         for (; run > 0 && i < n; run--, i++) {
             if (now == 3 && far && far <= i) plain[i] = plain[i - far];

@@ -32,7 +32,11 @@ uint32_t leat__crc32_c(uint32_t crc, const void *bytes, size_t n) {
 
 uint32_t leat__crc32(uint32_t crc, const void *bytes, size_t n) {
 #if defined(__x86_64__)
-    if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_SSE42)) return leat__crc32_sse42(crc, bytes, n);
+    const unsigned flags = leat__cpu_flags();
+    if (LEAT_LIKELY(flags & LEAT_CPU_SSE42)) {
+        if (flags & LEAT_CPU_VPCLMUL) return leat__crc32_vpclmul(crc, bytes, n);
+        return leat__crc32_sse42(crc, bytes, n);
+    }
 #elif defined(__aarch64__)
     if (LEAT_LIKELY(leat__cpu_flags() & LEAT_CPU_ARM_CRC)) return leat__crc32_arm(crc, bytes, n);
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bit buffer is filled by one load of eight bytes, of which as many count as fit. Bits above the count are those of the
- * stream as well: the next load puts the same ones there. At least 56 bits count after it. They serve for three entries of
- * literals (11 bits each) and a length (20 bits with its extra bits), or for four entries of literals. Then 11 bits are left, so
- * that the next entry is looked up before the buffer is filled again: what comes next is known some cycles earlier. A distance
- * has up to 28 bits. */
+ * stream as well: the next load puts the same ones there. At least 56 bits count after it. They serve for an entry of literals
+ * (21 bits) and a length (20 bits with its extra bits), or for two entries of literals. Then 14 bits are left, so that the next
+ * entry is looked up before the buffer is filled again: what comes next is known some cycles earlier. A distance has up to 28
+ * bits. */
 #include "format/deflate/deflate_loop.h"
 
 #include "format/deflate/deflate_table.h"
@@ -56,22 +56,14 @@ __attribute__((noinline)) static bool copy_before(const leat__deflate_io *io, ui
     } while (0)
 #define LOOK() entry = literal[buffer & literal_mask]
 /* Takes the entry and writes its literals. Two bytes are written in any case, which is cheaper than to ask. */
-#define TAKE()                                  \
-    do {                                        \
-        from = buffer;                          \
-        DROP();                                 \
-        put_two(out, leat__entry_value(entry)); \
-        out += leat__entry_literals(entry);     \
+#define TAKE()                                                                                           \
+    do {                                                                                                 \
+        from = buffer;                                                                                   \
+        DROP();                                                                                          \
+        out[0] = (uint8_t)leat__entry_literal(entry);                                                    \
+        out[1] = (uint8_t)leat__entry_literal(literal[from >> leat__entry_front(entry) & literal_mask]); \
+        out += leat__entry_literals(entry);                                                              \
     } while (0)
-
-static inline void put_two(uint8_t *out, unsigned value) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    const uint16_t both = (uint16_t)value; /* compilers make two stores of leat__store_u16 */
-    memcpy(out, &both, sizeof both);
-#else
-    leat__store_u16(out, (uint16_t)value);
-#endif
-}
 
 leat__deflate_loop_end leat__deflate_loop(leat__deflate_state *z, leat__deflate_io *io) {
     const uint32_t *const literal = z->literal, *const distances = z->distances;
@@ -94,15 +86,7 @@ leat__deflate_loop_end leat__deflate_loop(leat__deflate_state *z, leat__deflate_
             TAKE();
             if (entry & LEAT_ENTRY_LITERALS) {
                 LOOK();
-                TAKE();
-                if (entry & LEAT_ENTRY_LITERALS) {
-                    LOOK();
-                    TAKE();
-                    if (entry & LEAT_ENTRY_LITERALS) {
-                        LOOK();
-                        continue;
-                    }
-                }
+                continue;
             }
         }
         if (LEAT_UNLIKELY(entry & LEAT_ENTRY_OTHER)) {
@@ -111,7 +95,7 @@ leat__deflate_loop_end leat__deflate_loop(leat__deflate_state *z, leat__deflate_
                 from = buffer;
                 DROP();
                 if (entry & LEAT_ENTRY_LITERALS) {
-                    *out++ = (uint8_t)leat__entry_value(entry);
+                    *out++ = (uint8_t)leat__entry_literal(entry);
                     REFILL();
                     LOOK();
                     continue;

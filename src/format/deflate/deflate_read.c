@@ -176,7 +176,7 @@ static int lengths(leat__deflate_state *z, leat__deflate_io *io) {
     while (z->n < all) {
         if (z->bits < 14) refill(z, io);
         const uint32_t entry = z->precode[z->buffer & 127];
-        const unsigned bits = leat__entry_bits(entry), symbol = leat__entry_value(entry);
+        const unsigned bits = leat__entry_bits(entry), symbol = leat__entry_literal(entry);
         if (bits > z->bits) return NEED_INPUT;
         if (symbol < 16) {
             drop(z, bits);
@@ -213,7 +213,7 @@ static int symbol(leat__deflate_state *z, leat__deflate_io *io) {
     uint32_t entry = look_up(z, z->literal, LEAT_DEFLATE_LITERAL_BITS, &at);
     if (leat__entry_literals(
             entry)) { /* what follows it in the entry may not be there yet: one after the other */
-        const uint8_t value = (uint8_t)leat__entry_value(entry);
+        const uint8_t value = (uint8_t)leat__entry_literal(entry);
         if (z->lengths[value] > z->bits) return NEED_INPUT;
         if (io->out == io->out_end) return NEED_ROOM;
         *io->out++ = value;

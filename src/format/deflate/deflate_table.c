@@ -5,7 +5,8 @@
 
 enum { CODE_BITS_MAX = 15, PRECODE_BITS = 7 };
 
-#define PER_BIT 0x101u /* an entry grows by this for each bit of its code */
+#define PER_BIT 0x101u    /* an entry grows by this for each bit of its code */
+#define ONE_LITERAL 0x40u /* ... and for each literal */
 
 /* ------------------------------------------------------------------------------------------- entries */
 
@@ -33,7 +34,7 @@ static uint32_t precode_entry(unsigned symbol) {
 }
 
 static uint32_t literal_entry(unsigned symbol) {
-    return symbol < 256 ? LEAT_ENTRY_LITERALS | 1u << 12 | symbol << 16 : length_entry[symbol - 256];
+    return symbol < 256 ? LEAT_ENTRY_LITERALS | ONE_LITERAL | symbol << 16 : length_entry[symbol - 256];
 }
 
 static uint32_t distance_of(unsigned symbol) {
@@ -149,18 +150,35 @@ bool leat__deflate_distance_table(uint32_t *table, const uint8_t *lengths, unsig
     return fill(table, LEAT_DEFLATE_DISTANCE_ENTRIES, LEAT_DEFLATE_DISTANCE_BITS, &c, spare, distance_of);
 }
 
-/* A literal and what follows it in one entry, where both codes fit. From the end: the entry of the second code lies before. */
+enum { LITERAL_ENTRIES = 1 << LEAT_DEFLATE_LITERAL_BITS };
+
+/* alike[(1 << n) + i]: what the code that begins with the n bits i adds to an entry, its bits and a literal, if all codes that
+ * begin so are literals of the same size; else 0. */
+static void find_alike(uint8_t alike[2 * LITERAL_ENTRIES], const uint32_t *table) {
+    for (unsigned i = 0; i < LITERAL_ENTRIES; i++)
+        alike[LITERAL_ENTRIES + i] = table[i] & LEAT_ENTRY_LITERALS ? table[i] & 0xff : 0;
+    for (unsigned n = LITERAL_ENTRIES / 2; n > 0; n /= 2)
+        for (unsigned i = 0; i < n; i++) {
+            const uint8_t zero = alike[2 * n + i], one = alike[3 * n + i];
+            alike[n + i] = zero == one ? zero : 0;
+        }
+}
+
+/* A literal and what follows it in one entry: a literal, or a length if all of its code is there. From the end: the entry of
+ * the second code lies before. */
 static void join_literals(uint32_t *table) {
-    for (unsigned i = 1u << LEAT_DEFLATE_LITERAL_BITS; i-- > 0;) {
+    uint8_t alike[2 * LITERAL_ENTRIES];
+    find_alike(alike, table);
+    for (unsigned i = LITERAL_ENTRIES; i-- > 0;) {
         const uint32_t first = table[i];
         if (!(first & LEAT_ENTRY_LITERALS)) continue;
         const unsigned bits = leat__entry_bits(first);
         const uint32_t second = table[i >> bits];
-        if (second & LEAT_ENTRY_OTHER || bits + (second >> 8 & 15) > LEAT_DEFLATE_LITERAL_BITS) continue;
-        /* Bits and literals of both, the first literal; of the second what kind it is, and its literal or length. */
-        const uint32_t last = second & LEAT_ENTRY_LITERALS ? second << 8 : second;
-        table[i] = (first & 0x00ff0000) | (last & 0xff000000) | (second & LEAT_ENTRY_LITERALS) |
-                   ((first & 0x303f) + (second & 0x3f3f) + (bits << 8));
+        if (!(second & (LEAT_ENTRY_LITERALS | LEAT_ENTRY_OTHER)) &&
+            bits + leat__entry_front(second) <= LEAT_DEFLATE_LITERAL_BITS)
+            table[i] = (first & ~LEAT_ENTRY_LITERALS) + second;
+        else /* if there is one, which is not asked: no processor guesses it */
+            table[i] = first + alike[(LITERAL_ENTRIES + i) >> bits];
     }
 }
 

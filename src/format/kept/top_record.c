@@ -32,7 +32,7 @@ static void mend_time(double *x) {
 static void mend_stats(leat_stats *s) {
     double *const times[] = {&s->wait_s,         &s->full_s,      &s->cpu_s,        &s->first_batch_s,
                              &s->open_s,         &s->read_wait_s, &s->slots_full_s, &s->readers_s,
-                             &s->readers_wait_s, &s->tuned_s};
+                             &s->readers_wait_s, &s->tuned_s,     &s->queue_s};
     int *const numbers[] = {&s->n_threads, &s->n_readers, &s->shards, &s->slots_max};
     for (size_t i = 0; i < LEAT_COUNT(times); i++) mend_time(times[i]);
     for (size_t i = 0; i < LEAT_COUNT(s->stage_s); i++) mend_time(&s->stage_s[i]);

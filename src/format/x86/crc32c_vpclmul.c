@@ -20,8 +20,7 @@
 #if defined(__x86_64__)
 
 #include "format/crc32c.h"
-
-#include <immintrin.h>
+#include "format/x86/fold_256.h"
 
 enum {
     FRONT = 96, /* bytes of the front in one turn: three registers      */
@@ -74,33 +73,16 @@ static inline uint64_t load(const uint8_t *p) {
     return v;
 }
 
-static inline __m256i load_256(const uint8_t *p) {
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
 static inline uint64_t product(uint64_t crc, uint32_t power) {
     const __m128i a = _mm_cvtsi64_si128((long long)crc), b = _mm_cvtsi64_si128((long long)power);
     return (uint64_t)_mm_cvtsi128_si64(_mm_clmulepi64_si128(a, b, 0));
 }
 
-static inline __m128i powers(int i) {
-    return _mm_set_epi64x(leat__crc32c_fold_power[i][1], leat__crc32c_fold_power[i][0]);
-}
-
-/* Both halves of sum moved on, plus next. */
-static inline __m256i fold(__m256i sum, __m256i by, __m256i next) {
-    const __m256i first = _mm256_clmulepi64_epi128(sum, by, 0x00);
-    const __m256i last = _mm256_clmulepi64_epi128(sum, by, 0x11);
-    return _mm256_xor_si256(_mm256_xor_si256(first, next), last);
-}
-
 /* The sums stand for 96 bytes, one after the other: their checksum, from 0. */
 static inline uint64_t reduce(__m256i s0, __m256i s1, __m256i s2) {
-    const __m256i by32 = _mm256_broadcastsi128_si256(powers(1));
-    const __m256i sum = fold(fold(s0, by32, s1), by32, s2);
-    const __m128i by16 = powers(2), low = _mm256_castsi256_si128(sum);
-    const __m128i first = _mm_clmulepi64_si128(low, by16, 0x00), last = _mm_clmulepi64_si128(low, by16, 0x11);
-    const __m128i end = _mm_xor_si128(_mm_xor_si128(first, last), _mm256_extracti128_si256(sum, 1));
+    const __m256i by32 = _mm256_broadcastsi128_si256(leat__fold_powers(leat__crc32c_fold_power[1]));
+    const __m256i sum = leat__fold(leat__fold(s0, by32, s1), by32, s2);
+    const __m128i end = leat__fold_halves(sum, leat__fold_powers(leat__crc32c_fold_power[2]));
     const uint64_t crc = _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(end));
     return _mm_crc32_u64(crc, (uint64_t)_mm_extract_epi64(end, 1));
 }
@@ -114,23 +96,23 @@ static inline void step(uint64_t crc[3], const uint8_t *const lane[3], size_t i)
 
 /* One block; turns is 2 to TURNS_MAX. */
 static inline uint64_t block(uint64_t crc, const uint8_t *p, size_t turns) {
-    const __m256i by96 = _mm256_broadcastsi128_si256(powers(0));
+    const __m256i by96 = _mm256_broadcastsi128_si256(leat__fold_powers(leat__crc32c_fold_power[0]));
     const size_t lane_bytes = turns * 8 * WORDS;
     const uint8_t *const end = p + turns * FRONT;
     /* Three pointers, not one and two distances, and words between the folds, not after them: compilers keep
      * what is written here, and it is worth 6 to 11 %. */
     const uint8_t *lane[3] = {end, end + lane_bytes, end + 2 * lane_bytes};
     uint64_t c[3] = {0, 0, 0};
-    __m256i s0 = load_256(p), s1 = load_256(p + 32), s2 = load_256(p + 64);
+    __m256i s0 = leat__fold_load(p), s1 = leat__fold_load(p + 32), s2 = leat__fold_load(p + 64);
     s0 = _mm256_xor_si256(s0, _mm256_zextsi128_si256(_mm_cvtsi64_si128((long long)crc)));
     for (p += FRONT; p < end; p += FRONT) {
-        s0 = fold(s0, by96, load_256(p));
+        s0 = leat__fold(s0, by96, leat__fold_load(p));
         step(c, lane, 0);
         step(c, lane, 1);
-        s1 = fold(s1, by96, load_256(p + 32));
+        s1 = leat__fold(s1, by96, leat__fold_load(p + 32));
         step(c, lane, 2);
         step(c, lane, 3);
-        s2 = fold(s2, by96, load_256(p + 64));
+        s2 = leat__fold(s2, by96, leat__fold_load(p + 64));
         step(c, lane, 4);
         for (int k = 0; k < 3; k++) lane[k] += 8 * WORDS;
     }
