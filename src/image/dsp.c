@@ -16,6 +16,7 @@ void leat__image_dsp_init(leat__image_dsp *dsp, unsigned cpu_flags) {
     leat__image_dsp_init_mix_c(dsp);
     leat__image_dsp_init_half_c(dsp);
     leat__image_dsp_init_warp_c(dsp);
+    leat__image_dsp_init_pil_affine_c(dsp);
 #ifdef LEAT_CPU_WIDE
     if (cpu_flags & LEAT_CPU_WIDE) {
         leat__image_dsp_init_resample_avx2(dsp);
@@ -28,6 +29,7 @@ void leat__image_dsp_init(leat__image_dsp *dsp, unsigned cpu_flags) {
         leat__image_dsp_init_mix_avx2(dsp);
         leat__image_dsp_init_half_avx2(dsp);
         leat__image_dsp_init_warp_avx2(dsp);
+        leat__image_dsp_init_pil_affine_avx2(dsp);
     }
 #else
     (void)cpu_flags;

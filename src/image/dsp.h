@@ -136,6 +136,18 @@ typedef struct leat__pixel_args {
     void name(float *dst, const void *src, const leat__places *from, size_t n, ptrdiff_t right, \
               ptrdiff_t below, int channels)
 
+/* Pillow's bilinear affine transform (pil_affine.h): n RGB pixels of a row, from number x on. The pixel x shows what lies at
+ * (m0 (x + 0.5) + across + m2, m3 (x + 0.5) + down + m5) of src. All lie between four pixels of src, and there is one more to
+ * the right of these. */
+typedef struct leat__pil_row {
+    const double *m;
+    double across, down;
+    size_t stride;
+    int x;
+} leat__pil_row;
+#define LEAT_FN_PIL_BLEND(name) \
+    void name(uint8_t *dst, const uint8_t *src, const leat__pil_row *row, size_t n)
+
 /* Arrays of five: 1 to 4 channels, and 0 for any number. */
 typedef struct leat__image_dsp {
     LEAT_FN_TF_H_U8((*tf_h_u8[5]));
@@ -176,6 +188,7 @@ typedef struct leat__image_dsp {
     LEAT_FN_WARP_PLACE((*warp_place[2])); /* by leat__warp_rule */
     LEAT_FN_WARP_BLEND((*warp_blend_u8[5]));
     LEAT_FN_WARP_BLEND((*warp_blend_f32[5]));
+    LEAT_FN_PIL_BLEND((*pil_blend));
 } leat__image_dsp;
 
 /* cpu_flags as leat__cpu_flags gives them; 0 = plain C. */
@@ -190,6 +203,7 @@ void leat__image_dsp_init_mix_c(leat__image_dsp *dsp);
 void leat__image_dsp_init_half_c(leat__image_dsp *dsp);
 void leat__image_dsp_init_colour_c(leat__image_dsp *dsp);
 void leat__image_dsp_init_warp_c(leat__image_dsp *dsp);
+void leat__image_dsp_init_pil_affine_c(leat__image_dsp *dsp);
 
 static inline int leat__image_dsp_index(int channels) {
     return channels <= 4 ? channels : 0;

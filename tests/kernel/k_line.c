@@ -44,7 +44,10 @@ static void check_lut(const leat__image_dsp *c, const leat__image_dsp *isa, int 
         const bool in_place = k_below(4) == 0;
         uint8_t *src = k_input(0, n);
         k_fill(src, n);
-        for (size_t i = 0; i < 256; i++) lut[i] = (uint8_t)k_random();
+        const size_t kind = k_below(4), from = k_below(257), keep = k_below(256);
+        for (size_t i = 0; i < 256; i++)
+            lut[i] = (uint8_t)(kind == 0 ? i & keep : kind == 1 ? (i < from ? i : 255 - i) : k_random());
+        if (kind < 2 && k_below(4) == 0) lut[k_below(256)] = (uint8_t)k_random(); /* nearly */
         k_outputs(n, k_below(64), &a, &b);
         if (in_place) memcpy(a, src, n), memcpy(b, src, n);
         c->lut(a, in_place ? a : src, lut, n);

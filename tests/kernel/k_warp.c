@@ -3,6 +3,8 @@
  * channels. */
 #include "kernel/harness.h"
 
+#include <stdlib.h>
+
 enum { ROWS_MAX = 6, COLUMNS_MAX = 70 };
 
 static double random_between(double low, double high) {
@@ -135,7 +137,65 @@ static void check_blend_f32(const leat__image_dsp *c, const leat__image_dsp *isa
     check_blend(c, isa, channels, true);
 }
 
+/* A row of which all pixels lie inside of src. */
+static leat__pil_row random_pil_row(double m[6], size_t n, int height, int width) {
+    const bool whole = k_below(4) == 0; /* of four pixels the others have no share */
+    const double across = whole ? 0 : random_between(0, 9), down = whole ? 0 : random_between(0, 9);
+    for (int axis = 0; axis < 2; axis++) {
+        const int limit = axis ? height - 1 : width - 2;
+        const double edge = 0x1p-20,
+                     from = random_between(edge, limit - edge); /* farther than rounding errors */
+        const double to = k_below(8) ? random_between(edge, limit - edge) : from;
+        m[3 * axis] = whole || n == 1 ? 0 : (to - from) / (double)(n - 1);
+        m[3 * axis + 2] = (whole ? (double)k_below((size_t)limit) : from) + 0.5 - (axis ? down : across);
+    }
+    leat__pil_row row = {m, across, down, 3 * (size_t)width + k_below(5), -(int)k_below(2)};
+    /* The first pixel is row.x: it moves as far as the others do. */
+    for (int axis = 0; axis < 2; axis++) m[3 * axis + 2] -= m[3 * axis] * (row.x + 0.5);
+    return row;
+}
+
+static bool all_inside(const leat__pil_row *row, size_t n, int height, int width) {
+    for (size_t i = 0; i < n; i++) {
+        const double x = row->x + (int)i + 0.5;
+        const double u = row->m[0] * x + row->across + row->m[2] - 0.5;
+        const double v = row->m[3] * x + row->down + row->m[5] - 0.5;
+        if (!(u >= 0 && u < width - 2 && v >= 0 && v < height - 1)) return false;
+    }
+    return true;
+}
+
+static void check_pil_blend(const leat__image_dsp *c, const leat__image_dsp *isa, int unused) {
+    (void)unused;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        double m[6] = {0};
+        const int height = 2 + (int)k_below(20), width = 3 + (int)k_below(20);
+        const size_t n = 1 + k_below(60);
+        const leat__pil_row row = random_pil_row(m, n, height, width);
+        const size_t bytes = (size_t)(height - 1) * row.stride + 3 * (size_t)width;
+        uint8_t *src = k_input(0, bytes);
+        if (!all_inside(&row, n, height, width)) abort(); /* such a row is not for the kernel */
+        k_fill(src, bytes);
+        k_outputs(3 * n, k_below(64), &a, &b);
+        c->pil_blend(a, src, &row, n);
+        isa->pil_blend(b, src, &row, n);
+        k_compare(3 * n, 0, "%zu pixels of %dx%d", n, height, width);
+    }
+}
+
 enum { BENCH_SIDE = 32 };
+
+static void bench_pil_blend(const leat__image_dsp *isa, int unused, k_bench *bench) {
+    void *a, *b;
+    static const double m[6] = {0.9, 0, 1.3, 0.3, 0, 2.2};
+    const leat__pil_row row = {m, 0, 0, 3 * BENCH_SIDE, 0};
+    uint8_t *src = k_input(0, 3 * BENCH_SIDE * BENCH_SIDE);
+    (void)unused;
+    k_fill(src, 3 * BENCH_SIDE * BENCH_SIDE);
+    k_outputs(3 * BENCH_SIDE, 0, &a, &b);
+    for (k_bench_begin(bench, 15 * BENCH_SIDE); k_bench_go(bench);) isa->pil_blend(a, src, &row, BENCH_SIDE);
+}
 
 static void bench_place(const leat__image_dsp *isa, int fill, int rule, k_bench *bench) {
     static int32_t at[BENCH_SIDE * BENCH_SIDE + LEAT_PLACES_PAD];
@@ -200,5 +260,6 @@ const k_case k_warp_cases[] = {
     {"warp_blend_f32_3", 3, check_blend_f32, bench_blend_f32},
     {"warp_blend_f32_4", 4, check_blend_f32, NULL},
     {"warp_blend_f32_6", 6, check_blend_f32, NULL},
+    {"pil_blend", 3, check_pil_blend, bench_pil_blend},
     {0},
 };

@@ -90,19 +90,25 @@ static void naive_bilinear(int height, int width, int channels, const double m[6
 static void test_affine(void **state) {
     (void)state;
     const uint8_t fill[3] = {7, 200, 90};
-    for (int round = 0; round < 600; round++) {
+    for (int round = 0; round < 1200; round++) {
+        leat__image_dsp dsp;
+        leat__image_dsp_init(&dsp, round % 2 ? leat__cpu_flags() : 0);
         const int height = 1 + (int)random_below(SIDE), width = 1 + (int)random_below(SIDE);
         const int channels = random_below(2) ? 3 : 1;
         double m[6];
         for (int i = 0; i < 6; i++) m[i] = ((int)random_below(4001) - 2000) / 1000.0 * (i % 3 == 2 ? 20 : 1);
         if (random_below(4) == 0) m[0] = m[3] = 0;
+        if (random_below(3) == 0) { /* a small turn, as augmentation draws them */
+            m[0] = m[4] = 0.9, m[1] = 0.3, m[3] = -0.3, m[2] = random_below(90) / 10.0 - 4;
+            m[5] = random_below(90) / 10.0 - 4;
+        }
         fill_picture();
         naive_fixed(height, width, channels, m, fill);
         if (m[1] == 0 && m[3] == 0) continue;
-        leat__pil_affine(made + GUARD, in, height, width, channels, m, false, fill);
+        leat__pil_affine(&dsp, made + GUARD, in, height, width, channels, m, false, fill);
         check_made((size_t)(height * width * channels), "nearest", round);
         naive_bilinear(height, width, channels, m, fill);
-        leat__pil_affine(made + GUARD, in, height, width, channels, m, true, fill);
+        leat__pil_affine(&dsp, made + GUARD, in, height, width, channels, m, true, fill);
         check_made((size_t)(height * width * channels), "bilinear", round);
     }
 }
@@ -110,6 +116,8 @@ static void test_affine(void **state) {
 /* Moves are exact, also beyond the picture; and what is far outside of 16 bits is fill. */
 static void test_moves(void **state) {
     (void)state;
+    leat__image_dsp dsp;
+    leat__image_dsp_init(&dsp, leat__cpu_flags());
     const uint8_t fill[3] = {1, 2, 3};
     for (int round = 0; round < 200; round++) {
         const int height = 1 + (int)random_below(SIDE), width = 1 + (int)random_below(SIDE);
@@ -119,20 +127,22 @@ static void test_moves(void **state) {
         for (int y = 0; y < height; y++)
             for (int x = 0; x < width; x++)
                 naive_pixel(expected + (y * width + x) * 3, height, width, 3, x - right, y - down, fill);
-        leat__pil_affine(made + GUARD, in, height, width, 3, m, false, fill);
+        leat__pil_affine(&dsp, made + GUARD, in, height, width, 3, m, false, fill);
         check_made((size_t)(height * width * 3), "move", round);
     }
     const double far[2][6] = {{1, 0.5, 1e6, 0.25, 1, -1e6}, {0.5, 0, 1e18, 0, 0.5, 0}};
     for (int i = 0; i < 2; i++) {
         fill_picture();
         for (int k = 0; k < BYTES; k++) expected[k] = fill[k % 3];
-        leat__pil_affine(made + GUARD, in, SIDE, SIDE, 3, far[i], false, fill);
+        leat__pil_affine(&dsp, made + GUARD, in, SIDE, SIDE, 3, far[i], false, fill);
         check_made(BYTES, "far", i);
     }
 }
 
 static void test_quarters(void **state) {
     (void)state;
+    leat__image_dsp dsp;
+    leat__image_dsp_init(&dsp, leat__cpu_flags());
     const uint8_t fill[3] = {0};
     static const int turns[6][5] = {{90, 0, 1, 1, 0},   {-90, 0, 1, 0, 1}, {180, 1, 0, 1, 1},
                                     {-180, 1, 0, 1, 1}, {270, 0, 1, 0, 1}, {0, 1, 0, 0, 0}};
@@ -147,7 +157,7 @@ static void test_quarters(void **state) {
                     if (turns[t][4]) v = n - 1 - v;
                     memcpy(expected + (y * n + x) * 3, in + (v * n + u) * 3, 3);
                 }
-            leat__pil_rotate(made + GUARD, in, n, n, 3, turns[t][0], bilinear, fill);
+            leat__pil_rotate(&dsp, made + GUARD, in, n, n, 3, turns[t][0], bilinear, fill);
             check_made(BYTES, "quarter", turns[t][0]);
         }
 }

@@ -103,6 +103,13 @@ LEAT_NEON __m256i _mm256_cvttps_epi32(__m256 x) {
 LEAT_NEON __m256d _mm256_cvtps_pd(__m128 a) {
     return (__m256d){vcvt_f64_f32(vget_low_f32(a)), vcvt_high_f64_f32(a)};
 }
+LEAT_NEON __m256d _mm256_cvtepi32_pd(__m128i a) {
+    return (__m256d){vcvtq_f64_s64(vmovl_s32(vget_low_s32(S32(a)))), vcvtq_f64_s64(vmovl_high_s32(S32(a)))};
+}
+/* Of numbers that fit. */
+LEAT_NEON __m128i _mm256_cvttpd_epi32(__m256d x) {
+    return (__m128i)vmovn_high_s64(vmovn_s64(vcvtq_s64_f64(x.lo)), vcvtq_s64_f64(x.hi));
+}
 /* To the nearest half. */
 LEAT_NEON __m128i _mm256_cvtps_ph(__m256 x, int how) {
     (void)how;

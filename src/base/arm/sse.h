@@ -170,6 +170,7 @@ LEAT_NEON_2(unpackhi_epi32, vzip2q_u32(U32(a), U32(b)))
 LEAT_NEON_2(unpacklo_epi64, vzip1q_u64(U64(a), U64(b)))
 LEAT_NEON_2(unpackhi_epi64, vzip2q_u64(U64(a), U64(b)))
 LEAT_NEON_1(cvtepu8_epi16, vmovl_u8(vget_low_u8(U8(a))))
+LEAT_NEON_1(cvtepu8_epi32, vmovl_u16(vget_low_u16(vmovl_u8(vget_low_u8(U8(a))))))
 /* A place from 16 to 127 means its last four bits, one from 128 on means zero. */
 LEAT_NEON_2(shuffle_epi8, vqtbl1q_u8(U8(a), U8(b) & 0x8f))
 

@@ -128,7 +128,7 @@ static void run_histogram(const leat__enhance *how, uint8_t *dst, const uint8_t 
 static void run_affine(const leat__enhance *how, uint8_t *dst, const uint8_t *src, double along, double up,
                        double right, double down) {
     const double m[6] = {1, along, -right, up, 1, -down};
-    leat__pil_affine(dst, src, how->height, how->width, how->channels, m, how->bilinear, how->fill);
+    leat__pil_affine(how->dsp, dst, src, how->height, how->width, how->channels, m, how->bilinear, how->fill);
 }
 
 void leat__enhance_run(const leat__enhance *how, uint8_t *dst, const uint8_t *src, leat__enhance_op op,
@@ -143,7 +143,7 @@ void leat__enhance_run(const leat__enhance *how, uint8_t *dst, const uint8_t *sr
     case LEAT_ENHANCE_TRANSLATE_X: run_affine(how, dst, src, 0, 0, whole, 0); break;
     case LEAT_ENHANCE_TRANSLATE_Y: run_affine(how, dst, src, 0, 0, 0, whole); break;
     case LEAT_ENHANCE_ROTATE:
-        leat__pil_rotate(dst, src, how->height, how->width, how->channels, magnitude, how->bilinear,
+        leat__pil_rotate(how->dsp, dst, src, how->height, how->width, how->channels, magnitude, how->bilinear,
                          how->fill);
         break;
     case LEAT_ENHANCE_BRIGHTNESS:

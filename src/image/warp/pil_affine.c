@@ -227,29 +227,94 @@ static inline void sample(const canvas *c, uint8_t *out, const place *at, int ch
     for (int k = 0; k < channels; k++) out[k] = (uint8_t)value[k];
 }
 
-static inline void bilinear_row(const canvas *c, const double m[6], int y, int channels) {
-    uint8_t *out = c->dst + (size_t)y * row_bytes(c);
-    const double across = m[1] * (y + 0.5), down = m[4] * (y + 0.5);
+static inline double along(const leat__pil_row *row, int x) {
+    return row->m[0] * (x + 0.5) + row->across + row->m[2];
+}
+
+static inline double downward(const leat__pil_row *row, int x) {
+    return row->m[3] * (x + 0.5) + row->down + row->m[5];
+}
+
+static inline void bilinear_run(const canvas *c, const leat__pil_row *row, uint8_t *out, int from, int to,
+                                int channels) {
     place at;
-    for (int x = 0; x < c->width; x++, out += channels) {
-        if (find_place(c, m[0] * (x + 0.5) + across + m[2], m[3] * (x + 0.5) + down + m[5], &at))
-            sample(c, out, &at, channels);
-        else copy_pixel(out, c->fill, channels);
+    for (int x = from; x < to; x++) {
+        uint8_t *pixel = out + (size_t)x * (size_t)channels;
+        if (find_place(c, along(row, x), downward(row, x), &at)) sample(c, pixel, &at, channels);
+        else copy_pixel(pixel, c->fill, channels);
     }
 }
 
-void leat__pil_affine(uint8_t *dst, const uint8_t *src, int height, int width, int channels,
-                      const double m[6], bool bilinear, const uint8_t *fill) {
+static LEAT_FN_PIL_BLEND(pil_blend_c) {
+    for (size_t i = 0; i < n; i++, dst += 3) {
+        const double u = along(row, row->x + (int)i) - 0.5, v = downward(row, row->x + (int)i) - 0.5;
+        const double tx = u - (int)u, ty = v - (int)v;
+        const uint8_t *top = src + (size_t)v * row->stride + 3 * (size_t)u, *bottom = top + row->stride;
+        for (int k = 0; k < 3; k++) {
+            const double a = top[k] + (top[3 + k] - top[k]) * tx;
+            const double b = bottom[k] + (bottom[3 + k] - bottom[k]) * tx;
+            dst[k] = (uint8_t)(int32_t)(a + (b - a) * ty);
+        }
+    }
+}
+
+void leat__image_dsp_init_pil_affine_c(leat__image_dsp *dsp) {
+    dsp->pil_blend = pil_blend_c;
+}
+
+/* Whether the kernel may take the pixel x. */
+static bool is_inner(const canvas *c, const leat__pil_row *row, int x) {
+    const double u = along(row, x) - 0.5, v = downward(row, x) - 0.5;
+    return u >= 0 && u < c->width - 2 && v >= 0 && v < c->height - 1;
+}
+
+/* Narrows [*from, *to) to those x with 0 <= start + step * x < limit, but for rounding. */
+static void narrow_nearly(double start, double step, double limit, double *from, double *to) {
+    const double low = step > 0 ? -start / step : (limit - start) / step;
+    const double high = step > 0 ? (limit - start) / step : -start / step;
+    if (step == 0) return;
+    if (low > *from) *from = low;
+    if (high < *to) *to = high;
+}
+
+/* Pixels [*from, *to) of a row are inner ones. Along a row positions only grow or only shrink, rounding included: what lies
+ * between two inner pixels is inner. */
+static void find_inner(const canvas *c, const leat__pil_row *row, int *from, int *to) {
+    double low = 0, high = c->width;
+    narrow_nearly(along(row, 0) - 0.5, row->m[0], c->width - 2, &low, &high);
+    narrow_nearly(downward(row, 0) - 0.5, row->m[3], c->height - 1, &low, &high);
+    *from = *to = 0;
+    if (!(low < high)) return;
+    *from = (int)low;
+    *to = LEAT_MIN((int)high + 1, c->width);
+    while (*from < *to && !is_inner(c, row, *from)) ++*from;
+    while (*from < *to && !is_inner(c, row, *to - 1)) --*to;
+}
+
+static void bilinear_row(const leat__image_dsp *dsp, const canvas *c, const double m[6], int y) {
+    uint8_t *out = c->dst + (size_t)y * row_bytes(c);
+    leat__pil_row row = {m, m[1] * (y + 0.5), m[4] * (y + 0.5), row_bytes(c), 0};
+    int from, to;
+    if (c->channels != 3) {
+        bilinear_run(c, &row, out, 0, c->width, c->channels);
+        return;
+    }
+    find_inner(c, &row, &from, &to);
+    bilinear_run(c, &row, out, 0, from, 3);
+    row.x = from;
+    if (from < to) dsp->pil_blend(out + 3 * (size_t)from, c->src, &row, (size_t)(to - from));
+    bilinear_run(c, &row, out, to, c->width, 3);
+}
+
+void leat__pil_affine(const leat__image_dsp *dsp, uint8_t *dst, const uint8_t *src, int height, int width,
+                      int channels, const double m[6], bool bilinear, const uint8_t *fill) {
     const canvas c = {dst, src, height, width, channels, fill};
     const bool moves = m[0] == 1 && m[1] == 0 && m[3] == 0 && m[4] == 1 && is_whole(m[2]) && is_whole(m[5]);
     if (!bilinear || moves) { /* whole pixels have nothing between them */
         nearest(&c, m);
         return;
     }
-    for (int y = 0; y < height; y++) {
-        if (channels == 3) bilinear_row(&c, m, y, 3);
-        else bilinear_row(&c, m, y, channels);
-    }
+    for (int y = 0; y < height; y++) bilinear_row(dsp, &c, m, y);
 }
 
 /* --------------------------------------------------------------------------------------------- rotate */
@@ -281,8 +346,8 @@ static double decimals15(double x) {
     return (double)(x < 0 ? -(int64_t)whole : (int64_t)whole) / 1e15;
 }
 
-void leat__pil_rotate(uint8_t *dst, const uint8_t *src, int height, int width, int channels, double degrees,
-                      bool bilinear, const uint8_t *fill) {
+void leat__pil_rotate(const leat__image_dsp *dsp, uint8_t *dst, const uint8_t *src, int height, int width,
+                      int channels, double degrees, bool bilinear, const uint8_t *fill) {
     const canvas c = {dst, src, height, width, channels, fill};
     if (degrees < 0) degrees += 360.0;
     if (degrees == 0 || degrees == 360.0) {
@@ -298,5 +363,5 @@ void leat__pil_rotate(uint8_t *dst, const uint8_t *src, int height, int width, i
     const double x = width / 2.0, y = height / 2.0;
     const double m[6] = {cosine, sine,   cosine * -x + sine * -y + 0.0 + x,
                          -sine,  cosine, -sine * -x + cosine * -y + 0.0 + y};
-    leat__pil_affine(dst, src, height, width, channels, m, bilinear, fill);
+    leat__pil_affine(dsp, dst, src, height, width, channels, m, bilinear, fill);
 }

@@ -16,6 +16,7 @@ void leat__image_dsp_init_mix_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_colour_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_half_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_warp_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_pil_affine_avx2(leat__image_dsp *dsp);
 const leat__eval_kernels *leat__eval_kernels_avx2(void);
 
 #define LEAT_INLINE static inline __attribute__((always_inline))

@@ -98,9 +98,37 @@ static LEAT_FN_REVERSE(reverse_avx2) {
 /* The shuffle looks up 16 bytes by their low four bits and gives 0 when the top bit is set. Tables that hold
  * the difference to the one before, taken one after the other while 16 is subtracted with saturation, add up
  * to the right one: a byte stops taking part when it becomes negative. One run for 0-127, one for 128-255. */
+/* A table that keeps some bits of each value, and inverts those from some value on: posterize, solarize, invert. */
+typedef struct simple {
+    __m256i from, flip, keep;
+} simple;
+
+LEAT_INLINE __m256i apply(const simple *s, __m256i x) {
+    const __m256i high = _mm256_cmpeq_epi8(_mm256_max_epu8(x, s->from), x);
+    return _mm256_and_si256(_mm256_xor_si256(x, _mm256_and_si256(high, s->flip)), s->keep);
+}
+
+static bool is_simple(simple *s, const uint8_t lut[256]) {
+    const bool inverts = lut[255] == 0;
+    int from = 0;
+    while (inverts && from < 255 && lut[from] == from) from++;
+    s->from = _mm256_set1_epi8((char)from);
+    s->flip = _mm256_set1_epi8((char)(inverts ? 255 : 0));
+    s->keep = _mm256_set1_epi8((char)(inverts ? 255 : lut[255]));
+    uint8_t each[32];
+    for (int k = 0; k < 32; k++) each[k] = (uint8_t)k;
+    __m256i x = load32(each), same = _mm256_set1_epi8(-1);
+    for (int k = 0; k < 8; k++, x = _mm256_add_epi8(x, _mm256_set1_epi8(32)))
+        same = _mm256_and_si256(same, _mm256_cmpeq_epi8(apply(s, x), load32(lut + 32 * k)));
+    return _mm256_movemask_epi8(same) == -1;
+}
+
 static LEAT_FN_LUT(lut_avx2) {
     size_t i = 0;
-    if (n >= 64) {
+    simple s;
+    if (n >= 64 && is_simple(&s, lut)) {
+        for (; i + 32 <= n; i += 32) store32(dst + i, apply(&s, load32(src + i)));
+    } else if (n >= 64) {
         __m256i step[16];
         for (size_t k = 0; k < 16; k++) {
             __m128i t = load16(lut + 16 * k);

@@ -150,15 +150,14 @@ static int run_random_affine(const leat__image_op *op, leat__drawing *d, const l
     const tv_plan *plan = op->more;
     double m[6];
     uint8_t fill[4];
-    (void)tools;
     if (in->channels != 1 && in->channels != 3)
         return leat__fail(err, LEAT_ERR_SHAPE,
                           "random_affine takes pictures of 1 or 3 channels, not %d: decode channels=3",
                           in->channels);
     tv_draw(plan, d, in->height, in->width, m);
     for (int c = 0; c < 4; c++) fill[c] = (uint8_t)(op->mask ? op->mask_fill : plan->sampling.value[c]);
-    leat__pil_affine(out, in->data, in->height, in->width, in->channels, m, plan->bilinear && !op->mask,
-                     fill);
+    leat__pil_affine(tools->dsp, out, in->data, in->height, in->width, in->channels, m,
+                     plan->bilinear && !op->mask, fill);
     return 0;
 }
 
