@@ -23,7 +23,7 @@ typedef struct bench {
     double rate[ROUNDS_MAX], roof_rate[ROUNDS_MAX], ratios[ROUNDS_MAX];
     leat_roofline roof;
     /* Sums over the slices. */
-    double wall_s, wait_s, full_s, cpu_s, stage_s[LEAT_STAGE_COUNT];
+    double wall_s, wait_s, full_s, cpu_s, read_wait_s, queue_s, stage_s[LEAT_STAGE_COUNT];
     uint64_t samples, batches, bytes_read, bytes_out;
     double samples_per_s, roof_per_s, ratio; /* medians when there are several slices */
     double peak_rss;
@@ -141,6 +141,8 @@ static int run_slice(bench *b, double seconds, double *rate) {
     b->wait_s += to.wait_s - from.wait_s;
     b->full_s += to.full_s - from.full_s;
     b->cpu_s += to.cpu_s - from.cpu_s;
+    b->read_wait_s += to.read_wait_s - from.read_wait_s;
+    b->queue_s += to.queue_s - from.queue_s;
     for (int i = 0; i < LEAT_STAGE_COUNT; i++) b->stage_s[i] += to.stage_s[i] - from.stage_s[i];
     b->last = to;
     note_rss(b, b->roof.samples > 0);
@@ -247,7 +249,11 @@ static void print_stages(const bench *b) {
 
 /* One sentence: what binds, and what to try. */
 static void print_advice(const bench *b) {
-    leat_stats spent = {.n_threads = b->last.n_threads, .full_s = b->full_s, .cpu_s = b->cpu_s};
+    leat_stats spent = {.n_threads = b->last.n_threads,
+                        .full_s = b->full_s,
+                        .cpu_s = b->cpu_s,
+                        .read_wait_s = b->read_wait_s,
+                        .queue_s = b->queue_s};
     leat_diagnosis found;
     for (int i = 0; i < LEAT_STAGE_COUNT; i++) spent.stage_s[i] = b->stage_s[i];
     if (leat_diagnose(&found, b->on.pipeline, &spent, b->wall_s, NULL) == 0)

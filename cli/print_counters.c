@@ -33,8 +33,8 @@ static void print_workers(const leat_pipeline *pipeline) {
     for (int i = 0; workers && i < n && i < WORKERS_MAX; i++) {
         const leat_worker_stats *w = &workers[i];
         printf("%s\n      {\"samples\": %" PRIu64 ", \"bytes_read\": %" PRIu64
-               ", \"cpu_s\": %.6f, \"idle_s\": %.6f, \"read_wait_s\": %.6f, ",
-               i ? "," : "", w->samples, w->bytes_read, w->cpu_s, w->idle_s, w->read_wait_s);
+               ", \"cpu_s\": %.6f, \"idle_s\": %.6f, \"read_wait_s\": %.6f, \"queue_s\": %.6f, ",
+               i ? "," : "", w->samples, w->bytes_read, w->cpu_s, w->idle_s, w->read_wait_s, w->queue_s);
         print_stages(stdout, w->stage_s);
         printf("}");
     }
@@ -78,6 +78,7 @@ void cli_print_stats(FILE *f, const leat_stats *s, const char *between) {
                  {"slots_full_s", s->slots_full_s},
                  {"cpu_s", s->cpu_s},
                  {"read_wait_s", s->read_wait_s},
+                 {"queue_s", s->queue_s},
                  {"readers_s", s->readers_s},
                  {"readers_wait_s", s->readers_wait_s},
                  {"tuned_s", s->tuned_s}};

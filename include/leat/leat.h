@@ -371,7 +371,8 @@ typedef struct leat_stats {
     uint64_t tuned;        /* changes that the tuner made                                       */
     int slots_max;         /* slots that the tuner may use                                      */
     uint64_t retries;      /* requests for remote files that were sent again                    */
-    uint64_t reserved[6];  /* 0                                                                 */
+    double queue_s;        /* workers could have run and had no core, summed over workers: 0 if not known */
+    uint64_t reserved[5];  /* 0                                                                 */
 } leat_stats;
 
 typedef struct leat_bad { /* a sample that could not be used                                   */

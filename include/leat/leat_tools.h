@@ -457,7 +457,8 @@ typedef struct leat_worker_stats { /* of one worker                             
     double idle_s;        /* it had nothing to do                                               */
     double read_wait_s;   /* it was blocked in reading, estimated by sampling                   */
     double stage_s[16];   /* [LEAT_STAGE_*] wall time, estimated by sampling                    */
-    uint64_t reserved[8]; /* 0                                                                  */
+    double queue_s;       /* it could have run and had no core                                  */
+    uint64_t reserved[7]; /* 0                                                                  */
 } leat_worker_stats;
 /* The number of workers; workers[i] as long as i < cap. Any thread, any time. */
 LEAT_API int leat_pipeline_workers(const leat_pipeline *pipeline, leat_worker_stats *workers, int cap);
@@ -489,12 +490,13 @@ typedef enum leat_bottleneck {
     LEAT_BOTTLENECK_STORE,
     LEAT_BOTTLENECK_CALL, /* functions of the program */
     /* leat_doctor tells these too; it knows more than counters. */
-    LEAT_BOTTLENECK_THREADS, /* there are more cores than workers                   */
-    LEAT_BOTTLENECK_FILES,   /* opening many small files                            */
-    LEAT_BOTTLENECK_SLOTS,   /* the consumer takes more batches at once than may wait for it */
-    LEAT_BOTTLENECK_BUDGET,  /* the byte budget is too small for the cache or the batches     */
-    LEAT_BOTTLENECK_QUOTA,   /* the processor quota of the cgroup                   */
-    LEAT_BOTTLENECK_PRESSURE /* the machine is short of memory                      */
+    LEAT_BOTTLENECK_THREADS,  /* there are more cores than workers                   */
+    LEAT_BOTTLENECK_FILES,    /* opening many small files                            */
+    LEAT_BOTTLENECK_SLOTS,    /* the consumer takes more batches at once than may wait for it */
+    LEAT_BOTTLENECK_BUDGET,   /* the byte budget is too small for the cache or the batches     */
+    LEAT_BOTTLENECK_QUOTA,    /* the processor quota of the cgroup                   */
+    LEAT_BOTTLENECK_PRESSURE, /* the machine is short of memory                     */
+    LEAT_BOTTLENECK_OTHERS /* other threads, of this program or others, have the cores, or a quota stops the workers */
 } leat_bottleneck;
 
 typedef struct leat_diagnosis {

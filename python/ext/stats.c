@@ -32,9 +32,10 @@ PyObject *latency_dict(const leat_latency *latency) {
 
 static PyObject *worker_dict(const leat_worker_stats *w) {
     PyObject *stages = stages_dict(w->stage_s);
-    return stages ? Py_BuildValue("{s:K,s:K,s:d,s:d,s:d,s:N}", "samples", (unsigned long long)w->samples,
+    return stages ? Py_BuildValue("{s:K,s:K,s:d,s:d,s:d,s:d,s:N}", "samples", (unsigned long long)w->samples,
                                   "bytes_read", (unsigned long long)w->bytes_read, "cpu_s", w->cpu_s,
-                                  "idle_s", w->idle_s, "read_wait_s", w->read_wait_s, "stages", stages)
+                                  "idle_s", w->idle_s, "read_wait_s", w->read_wait_s, "queue_s", w->queue_s,
+                                  "stages", stages)
                   : NULL;
 }
 
@@ -70,18 +71,17 @@ PyObject *stats_dict(const leat_pipeline *pipeline, unsigned long long copies) {
         return NULL;
     }
     return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:i,s:i,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:"
-        "K,"
-        "s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:s,s:N,s:N,s:N}",
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:i,s:i,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,"
+        "s:d,s:d,s:d,s:d,s:d,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:s,s:N,s:N,s:N}",
         "samples", (ull)s.samples, "samples_made", (ull)s.samples_made, "batches", (ull)s.batches,
         "bytes_read", (ull)s.bytes_read, "bytes_out", (ull)s.bytes_out, "bad_samples", (ull)s.bad_samples,
         "slots", (ull)s.slots, "slots_added", (ull)s.slots_added, "slots_max", s.slots_max, "threads",
         s.n_threads, "readers", s.n_readers, "shards", s.shards, "copies", copies, "grown", (ull)s.grown,
         "read_ahead", (ull)s.read_ahead, "open_s", s.open_s, "first_batch_s", s.first_batch_s, "wait_s",
         s.wait_s, "full_s", s.full_s, "slots_full_s", s.slots_full_s, "cpu_s", s.cpu_s, "read_wait_s",
-        s.read_wait_s, "readers_s", s.readers_s, "readers_wait_s", s.readers_wait_s, "memory_bytes",
-        (ull)s.memory_bytes, "memory_max_bytes", (ull)s.memory_max_bytes, "cache_hits", (ull)s.cache_hits,
-        "cache_misses", (ull)s.cache_misses, "cache_bad", (ull)s.cache_bad, "cache_bytes", (ull)s.cache_bytes,
-        "retries", (ull)s.retries, "tuned", (ull)s.tuned, "tuned_s", s.tuned_s, "tuning", tuning, "stages",
-        stages, "latency", latency, "workers", workers);
+        s.read_wait_s, "queue_s", s.queue_s, "readers_s", s.readers_s, "readers_wait_s", s.readers_wait_s,
+        "memory_bytes", (ull)s.memory_bytes, "memory_max_bytes", (ull)s.memory_max_bytes, "cache_hits",
+        (ull)s.cache_hits, "cache_misses", (ull)s.cache_misses, "cache_bad", (ull)s.cache_bad, "cache_bytes",
+        (ull)s.cache_bytes, "retries", (ull)s.retries, "tuned", (ull)s.tuned, "tuned_s", s.tuned_s, "tuning",
+        tuning, "stages", stages, "latency", latency, "workers", workers);
 }

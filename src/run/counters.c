@@ -60,6 +60,7 @@ void leat__timing_end(leat_pipeline *pipeline, leat__worker *worker, int n) {
         t->seen.busy_ns += (cpu - t->cpu_ns) / (uint64_t)n;
         t->seen.blocked_ns = worker->tools.blocked_ns;
         t->cpu_ns = cpu;
+        t->queue_ns = leat__waits_delay(&worker->tools.waits);
     }
     const uint64_t every = timed_every(pipeline, worker);
     t->next = number + 1 + (every > 1 ? leat__mix64(number) % (2 * every - 1) : 0);
@@ -80,6 +81,7 @@ bool leat__timing_publish(leat__worker *worker, int n) {
         seconds(seen->blocked_ns - worker->seen.blocked_ns) * (double)(worker->samples - worker->watched_at);
     worker->watched_at = worker->samples;
     worker->cpu_ns = worker->timing.cpu_ns;
+    worker->queue_ns = worker->timing.queue_ns;
     worker->seen = *seen;
     return true;
 }
@@ -128,7 +130,8 @@ static leat_worker_stats look(const leat_pipeline *pipeline, const leat__worker 
                              .bytes_read = worker->bytes_read,
                              .cpu_s = seconds(worker->cpu_ns),
                              .idle_s = seconds(worker->idle_ns),
-                             .read_wait_s = worker->blocked_s};
+                             .read_wait_s = worker->blocked_s,
+                             .queue_s = seconds(worker->queue_ns)};
     if (worker->idle_since) out.idle_s += seconds(now - worker->idle_since);
     for (int k = 0; k < LEAT_STAGE_COUNT; k++) out.stage_s[k] = worker->stage_s[k];
     if (pipeline->plan.source->class->calls) {
@@ -160,6 +163,7 @@ static void add_worker(const leat_pipeline *pipeline, const leat__worker *worker
     out->full_s += one.idle_s;
     out->cpu_s += one.cpu_s;
     out->read_wait_s += one.read_wait_s;
+    out->queue_s += one.queue_s;
     for (int k = 0; k < LEAT_STAGE_COUNT; k++) out->stage_s[k] += one.stage_s[k];
 }
 
@@ -214,6 +218,7 @@ leat_stats leat__stats_since(const leat_stats *now, const leat_stats *then) {
     d.full_s -= then->full_s;
     d.cpu_s -= then->cpu_s;
     d.read_wait_s -= then->read_wait_s;
+    d.queue_s -= then->queue_s;
     d.slots_full_s -= then->slots_full_s;
     d.readers_s -= then->readers_s;
     d.readers_wait_s -= then->readers_wait_s;

@@ -29,6 +29,7 @@ typedef struct leat__timing {
     int sample;                    /* the sample of the task that is watched, -1 = none           */
     uint64_t tasks, tasks_ns;      /* that were timed, and their time                             */
     uint64_t cpu_ns;               /* of the thread, when a task with a watched sample began      */
+    uint64_t queue_ns;             /* so long it could have run and had no core, by then          */
     leat__watched seen;            /* so far                                                      */
 } leat__timing;
 
@@ -46,7 +47,7 @@ typedef struct leat__worker {
     uint64_t stage_ns[LEAT_STAGE_COUNT];    /* of the timed samples                              */
     double stage_s[LEAT_STAGE_COUNT];       /* of all, estimated from them                       */
     double blocked_s;                       /* in reading, likewise                              */
-    uint64_t bytes_read, cpu_ns;
+    uint64_t bytes_read, cpu_ns, queue_ns;
     uint64_t idle_ns, idle_since; /* without work; 0 = it works                        */
     leat__watched seen;
     uint64_t cache_hits, cache_misses, cache_bad;

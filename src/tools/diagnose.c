@@ -17,6 +17,8 @@ typedef struct view { /* the counters as shares */
     int threads, cores;
     double idle;    /* of the workers' time, without work                     */
     double blocked; /* of their busy time, not on a core                      */
+    double reading; /* of it, waiting for storage                             */
+    double queued;  /* of all their time, waiting for a core                  */
     int top, part;  /* the stage with the most work, and its share in percent */
 } view;
 
@@ -33,6 +35,8 @@ static view look(const leat_pipeline *pipeline, const leat_stats *stats, double 
     const double time = seconds * v.threads, busy = time - stats->full_s;
     v.idle = share(stats->full_s, time);
     v.blocked = share(busy - stats->cpu_s, busy);
+    v.reading = share(stats->read_wait_s, busy);
+    v.queued = share(stats->queue_s, time);
     double total = 0;
     for (int i = LEAT_STAGE_READ; i < LEAT_STAGE_COUNT; i++) {
         total += stats->stage_s[i];
@@ -68,9 +72,20 @@ static int percent_of(double x) {
     return (int)(x * 100 + 0.5);
 }
 
+/* Whose threads these are is not known here. */
+static void tell_others(const view *v, leat_diagnosis *out) {
+    tell(out, LEAT_BOTTLENECK_OTHERS, percent_of(v->queued),
+         "Other work has the cores: the workers waited for one %d %% of the time.", percent_of(v->queued));
+    advise(out,
+           "Try fewer threads beside it (top -H lists them); leat doctor tells whether a quota stops it.");
+}
+
 /* What is no stage's work: false if nothing of the kind binds. */
 static bool find_waiting(const view *v, leat_diagnosis *out) {
-    if (v->idle > much && leat__stream_plan_streams(&v->pipeline->plan) > 0 && source_is(v, "tfrecord")) {
+    if (v->idle > much && v->queued > v->idle && v->threads <= v->cores) {
+        tell_others(v, out); /* who hands the work out has no core either */
+    } else if (v->idle > much && leat__stream_plan_streams(&v->pipeline->plan) > 0 &&
+               source_is(v, "tfrecord")) {
         tell(out, LEAT_BOTTLENECK_STREAM, percent_of(v->idle),
              "Inflating the stream is the bottleneck: one thread does it and the workers wait.");
         advise(out, "Try files without compression: they are read in parallel and shuffled as a whole.");
@@ -83,10 +98,10 @@ static bool find_waiting(const view *v, leat_diagnosis *out) {
         tell(out, LEAT_BOTTLENECK_READ, v->part,
              "Making up the pictures is the bottleneck: %d %% of the work.", v->part);
         advise(out, "Try your own data, or pictures made once: leat synth DIR writes them.");
-    } else if (v->top == LEAT_STAGE_READ && v->blocked > much) {
-        tell(out, LEAT_BOTTLENECK_STORAGE, percent_of(v->blocked),
+    } else if (v->top == LEAT_STAGE_READ && v->reading > much) {
+        tell(out, LEAT_BOTTLENECK_STORAGE, percent_of(v->reading),
              "Storage is the bottleneck: the workers waited for it %d %% of the time.",
-             percent_of(v->blocked));
+             percent_of(v->reading));
         advise(out,
                "Try packing small files into TFRecords (leat pack), more threads (-t %d), or a faster disk.",
                v->threads * 2);
@@ -94,6 +109,8 @@ static bool find_waiting(const view *v, leat_diagnosis *out) {
         tell(out, LEAT_BOTTLENECK_CORES, percent_of(v->blocked),
              "The cores are the bottleneck: %d threads share %d of them.", v->threads, v->cores);
         advise(out, "Try -t %d.", v->cores);
+    } else if (v->queued > much) {
+        tell_others(v, out);
     } else return false;
     return true;
 }

@@ -5,6 +5,7 @@
 #include "unit/testing.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -116,6 +117,34 @@ static void test_calls(void **state) {
         if (i != 1 && s.read_wait_s > spent * 0.1) fail_msg("%d: blocked for %.3f s", (int)i, s.read_wait_s);
         leat_pipeline_close(&pipeline);
     }
+}
+
+/* Three workers on one core: two of them wait for it. */
+static void test_queue(void **state) {
+    (void)state;
+    leat__waits waits;
+    leat__waits_open(&waits);
+    const bool told = waits.open;
+    leat__waits_close(&waits);
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    program p = {.burn_us = DELAY_US};
+    leat_pipeline *pipeline = open_program(&p, "map x:f32 callback=f | batch 4 | prefetch 8",
+                                           &(leat_config){.n_threads = 3, .n_epochs = 4});
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    const leat_stats s = run_through(pipeline);
+    leat_worker_stats worker[3];
+    assert_int_equal(leat_pipeline_workers(pipeline, worker, 3), 3);
+    const double sum = worker[0].queue_s + worker[1].queue_s + worker[2].queue_s;
+    leat_pipeline_close(&pipeline);
+    if (!told) skip();
+    assert_true(fabs(sum - s.queue_s) < 1e-9);
+    if (s.queue_s < s.cpu_s) fail_msg("no core for %.3f s, and one for %.3f s", s.queue_s, s.cpu_s);
+    assert_true(s.read_wait_s < 0.1 * s.queue_s);
 }
 
 /* ----------------------------------------------------------------------------------------------- sums */
@@ -244,9 +273,13 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocked_time), cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_estimates_only_grow),
-        cmocka_unit_test(test_full),         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_blocked_time),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_estimates_only_grow),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_replay),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("counters", tests, NULL, NULL);

@@ -53,6 +53,11 @@ uint64_t leat__waits_queued(void) {
     return sum;
 }
 
+uint64_t leat__waits_delay(const leat__waits *waits) {
+    uint64_t ns = 0;
+    return waits->open && read_delay(waits->fd, &ns) ? ns : 0;
+}
+
 leat__moment leat__waits_now(const leat__waits *waits) {
     leat__moment moment = {.now_ns = leat__now_ns(), .cpu_ns = leat__thread_cpu_ns()};
     struct rusage usage;

@@ -26,6 +26,8 @@ void leat__waits_open(leat__waits *waits);
 void leat__waits_close(leat__waits *waits);
 /* About 1 us. On the same thread. */
 leat__moment leat__waits_now(const leat__waits *waits);
+/* Nanoseconds that the thread could have run and had no core, since it began; 0 if the kernel does not tell. About 1 us. */
+uint64_t leat__waits_delay(const leat__waits *waits);
 /* Time between two moments of a thread in which it was blocked. */
 uint64_t leat__waits_between(const leat__moment *from, const leat__moment *to);
 /* Nanoseconds that the threads of this process could have run and had no core, summed over those that live now. Opens a file

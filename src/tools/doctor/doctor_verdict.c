@@ -23,7 +23,7 @@ const char *leat_bottleneck_name(int bottleneck) {
         [LEAT_BOTTLENECK_CALL] = "function",       [LEAT_BOTTLENECK_THREADS] = "threads",
         [LEAT_BOTTLENECK_FILES] = "files",         [LEAT_BOTTLENECK_SLOTS] = "prefetch",
         [LEAT_BOTTLENECK_BUDGET] = "budget",       [LEAT_BOTTLENECK_QUOTA] = "quota",
-        [LEAT_BOTTLENECK_PRESSURE] = "pressure"};
+        [LEAT_BOTTLENECK_PRESSURE] = "pressure",   [LEAT_BOTTLENECK_OTHERS] = "others"};
     return bottleneck >= 0 && (size_t)bottleneck < LEAT_COUNT(names) ? names[bottleneck] : "none";
 }
 
@@ -174,7 +174,9 @@ void leat__doctor_verdict(leat__doctor *d) {
     const double time = d->now.seconds * LEAT_MAX(s->n_threads, 1);
     const double idle = LEAT_CLAMP(s->full_s / time, 0.0, 1.0);
     if (!find_machine(d) && !find_settings(d, idle) && !find_work(d, idle)) {
-        leat_diagnose(&report->verdict, d->base.pipeline, s, d->now.seconds, NULL);
+        leat_stats alone = *s;
+        alone.queue_s = 0; /* the part of other programs is a note: what is asked is the pipeline */
+        leat_diagnose(&report->verdict, d->base.pipeline, &alone, d->now.seconds, NULL);
         if (!d->doctor.no_trials) report->verdict.remedy[0] = 0; /* trials tell which remedy is one here */
         refine_reading(d);
     }
