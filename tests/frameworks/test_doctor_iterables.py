@@ -61,7 +61,7 @@ def test_waiting_for_data_sets_of_frameworks(make, line):
     found = leat.doctor(make(), step=work, steps=14)
     waiting = found.find("input")  # not always the first: a busy machine may begin an epoch late
     assert waiting is not None and found.batch == 8, str(found)
-    assert found.wait_s >= WAIT * 0.7 and found.compute_s >= WORK
+    assert found.wait_s >= WAIT * 0.5 and found.compute_s >= WORK  # TensorFlow may work ahead during a step
     assert waiting.share == pytest.approx(0.75, abs=0.2), str(found)
     assert any(remedy.change.startswith(line) and remedy.gain > 1.5 for remedy in found.remedies), str(found)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dataset.to_tf() with the real TensorFlow: fit, tf.function, prefetch, a strategy of two devices, ends of epochs."""
+import gc
 import itertools
 import os
 import subprocess
@@ -10,6 +11,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ["KERAS_BACKEND"] = "tensorflow"
 
+import keras
 import leat
 import numpy
 import pytest
@@ -318,3 +320,44 @@ def test_photos_of_mixed_sizes(tmp_path):
     one = ds.batch(1).to_tf()
     assert one.element_spec[0] == tf.TensorSpec((1, None, None, 3), tf.uint8)
     assert [tuple(images.shape) for images, _ in one] == [(1, 5, 9, 3), (1, 6, 8, 3), (1, 7, 7, 3)]
+
+
+def test_data_sets_of_the_same_types_share_their_functions():
+    """Functions of TensorFlow's are traced once; Keras may replace the default graph; a pass that is left is given back."""
+    from leat._frameworks import tf_feed
+
+    first, second = numbers().to_tf(), numbers().to_tf()
+    epoch = labels_of(first)
+    assert labels_of(second) == epoch
+    traced = tf_feed._functions.cache_info().misses
+    keras.backend.clear_session()
+    gc.collect()
+    third, other = numbers().to_tf(), leat.from_arrays(numpy.arange(6, dtype="float64")).batch(2).to_tf()
+    assert labels_of(third) == epoch and [x.numpy().tolist() for x in other] == [[0, 1], [2, 3], [4, 5]]
+    assert tf_feed._functions.cache_info().misses == traced + 1
+    iterator = iter(third)
+    next(iterator)
+    assert tf_feed._passes
+    del iterator
+    gc.collect()
+    assert not tf_feed._passes
+
+
+def test_verbs_that_write_a_graph_take_it_too(tmp_path):
+    theirs = numbers().to_tf()
+    assert len(list(theirs.snapshot(str(tmp_path)))) == 5
+    assert theirs._as_serialized_graph().dtype == tf.string
+
+
+@pytest.mark.parametrize("value, words", [(numpy.zeros((2, 3), "f4"), "of shape"), (numpy.array(["a"]), "could not|type|convert")])
+def test_elements_are_checked_as_those_of_from_generator(value, words):
+    from leat._frameworks.tf_feed import fed
+
+    made = fed(lambda: iter([{"b": numpy.arange(2), "a": numpy.float64(1)}, {"a": 0.0, "b": value}]),
+               {"a": tf.TensorSpec((), tf.float32), "b": tf.TensorSpec((2,), tf.int64)}, tf.data.Options())
+    for each in (made, made.map(lambda element: element)):
+        iterator = iter(each)
+        found = next(iterator)
+        assert found["a"].dtype == tf.float32 and found["b"].numpy().tolist() == [0, 1]
+        with pytest.raises((TypeError, tf.errors.InvalidArgumentError, tf.errors.UnknownError), match=words):
+            next(iterator)

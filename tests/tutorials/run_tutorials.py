@@ -89,7 +89,8 @@ class Watch:
 
         def noted_fed(dataset: Any) -> Any:
             made = generated(dataset)
-            self.fed[id(made)] = made
+            for each in (made, getattr(made, "direct", made)):
+                self.fed[id(each)] = each
             return made
 
         _run.Iterator.__init__, iterator_ops.OwnedIterator.__init__ = noted, noted_theirs

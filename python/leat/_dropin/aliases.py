@@ -75,9 +75,10 @@ def _renamed(name: str) -> str | None:
 def _import_for(name: str, globals: Mapping[str, Any] | None = None, locals: Mapping[str, Any] | None = None,
                 fromlist: Sequence[str] | None = (), level: int = 0) -> ModuleType:
     """Takes the place of builtins.__import__."""
-    renamed = _renamed(name) if level == 0 else None
-    if renamed is None or not is_script(globals):
+    if level != 0 or name.partition(".")[0] not in ROOTS or not is_script(globals):  # of all libraries: it has to be quick
         return _import(name, globals, locals, fromlist or (), level)
+    renamed = _renamed(name)
+    assert renamed is not None
     if fromlist:
         return _import(renamed, globals, locals, fromlist, 0)
     _import_module(renamed)

@@ -296,6 +296,8 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         return spec
 
     def get_tf_dataset(self) -> Any:
+        from .tf_feed import fed
+
         tf: Any = import_module("tensorflow")
         signature = _change(self._spec, lambda field: tf.TensorSpec(field.shape, field.dtype))
         if self.class_weight is not None:
@@ -303,8 +305,7 @@ class Adapter(DataAdapter):  # type: ignore[misc]
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         options.autotune.enabled = False  # see _frameworks/tf.py
-        made = tf.data.Dataset.from_generator(lambda: Batches(Stream(self)), output_signature=signature)
-        return made.prefetch(1).with_options(options)  # one: leat itself works ahead
+        return fed(lambda: Batches(Stream(self)), signature, options, prefetch=1)  # one: leat itself works ahead
 
 
 def _endless(dataset: Dataset) -> bool:

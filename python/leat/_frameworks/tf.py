@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow: a leat dataset as a tf.data.Dataset of whole batches. See docs/python.md.
 
-How memory gets there. `from_generator` takes NumPy arrays through the operation behind `tf.numpy_function`, which lays
-a tensor over an array's memory if it begins at a multiple of 64 bytes; the fields of a batch begin at multiples of 256.
-So nothing is copied. `py_function` with DLPack copies nothing either, but is not quicker, passes through the eager
+How memory gets there. As in `from_generator` (see tf_feed.py), NumPy arrays go through the operation behind
+`tf.numpy_function`, which lays a tensor over an array's memory if it begins at a multiple of 64 bytes; the fields of a batch
+begin at multiples of 256. So nothing is copied. `py_function` with DLPack copies nothing either, but is not quicker, passes through the eager
 runtime once more, and loses the shapes. TensorFlow lets go of arrays when it next calls Python, not at once.
 
 How a program ends. A thread of TensorFlow that asks for a batch when the interpreter has begun to end never returns from
@@ -155,6 +155,8 @@ def _end() -> None:
 
 def to_tf(dataset: Dataset) -> Any:
     """The tf.data.Dataset of Dataset.to_tf()."""
+    from .tf_feed import fed
+
     tf: Any = importlib.import_module("tensorflow")
     specs = _Specs(tf, dataset)
     length, endless = dataset.length, dataset.endless
@@ -168,16 +170,15 @@ def to_tf(dataset: Dataset) -> Any:
             raise StateError("restore() came after to_tf(), whose length was the whole epoch's: call to_tf() again")
         return Batches(Iterator(dataset, convert=_convert if specs.split else None))
 
-    made = tf.data.Dataset.from_generator(begin, output_signature=specs.parts)
-    if specs.any_ragged:
-        made = made.map(specs.join)
-    if length is not None or endless:
-        n = tf.data.INFINITE_CARDINALITY if length is None else length
-        made = made.apply(tf.data.experimental.assert_cardinality(n))
     options = tf.data.Options()
     # Ranks have their part from leat; TensorFlow's own sharding would take a part of the part.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     # leat tunes itself. TensorFlow's tuner would have nothing to do, and when an iterator ends before its data does, as
     # after Ctrl-C, TensorFlow may wait for the tuner's thread for minutes.
     options.autotune.enabled = False
-    return made.with_options(options)
+    cardinality = (tf.data.INFINITE_CARDINALITY if endless else None) if length is None else length
+    made = fed(begin, specs.parts, options, None if specs.any_ragged else cardinality)
+    if not specs.any_ragged:
+        return made
+    made = made.map(specs.join)
+    return made if cardinality is None else made.apply(tf.data.experimental.assert_cardinality(cardinality))

@@ -6,6 +6,7 @@ A verb that cannot be lowered is TensorFlow's own method, called on this object,
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from collections.abc import Callable
@@ -93,6 +94,7 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
 
     def _generated(self) -> Any:
         from .._frameworks.tf import Batches
+        from .._frameworks.tf_feed import fed
 
         built = self._engine()
         if built is None:
@@ -101,13 +103,12 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
 
         def begin() -> Any:
             return iter(()) if Batches.ending else Batches(translating(Reader(chain, built)))
-        made = Real.from_generator(begin, output_signature=chain.element_spec())
-        if chain.cardinality != verbs.UNKNOWN:
-            made = made.apply(tf.data.experimental.assert_cardinality(chain.cardinality))
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         options.autotune.enabled = False  # see _frameworks/tf.py
-        return made.prefetch(1).with_options(options.merge(self._options_attr))  # one: the engine itself works ahead
+        cardinality = None if chain.cardinality == verbs.UNKNOWN else chain.cardinality
+        return fed(begin, chain.element_spec(), options.merge(self._options_attr), cardinality,
+                   prefetch=1)  # one: the engine itself works ahead
 
     @property
     def _variant_tensor(self) -> Any:
@@ -281,7 +282,8 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
         traces: list[Any] = []
 
         def make() -> Any:
-            return getattr(Real, name)(self, traces[0].again() if traces else function, *args, **kwargs)
+            with traces[0].reused() if traces else contextlib.nullcontext():
+                return getattr(Real, name)(self, function, *args, **kwargs)
 
         def lower(chain: Chain, *_: Any, **__: Any) -> Chain:
             from .._tftrace.lower import lower_filter, lower_map

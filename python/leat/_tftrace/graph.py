@@ -2,9 +2,11 @@
 """A trace of a function, and how its tensors are followed through calls, captures and identities."""
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sys
+import threading
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -109,23 +111,16 @@ class Trace:
                 break
         return ref
 
-    def again(self) -> Any:
-        """What TensorFlow's own verb takes in place of the function: a call of the graph that is there. The function is not
-        traced a second time, and names that have another value by then do not change it. Results other than dense tensors
-        would be packed and unpacked on the way: then it is the function itself."""
-        import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
-        from tensorflow.python.data.util import structure  # type: ignore[import-untyped, import-not-found, unused-ignore]
-
-        wrapper = self.wrapper
-        if any(type(spec) is not tf.TensorSpec for spec in tf.nest.flatten((wrapper._input_structure, self.structure))):
-            return self.function
-
-        def traced(*args: Any) -> Any:
-            given = args if len(args) != 1 or type(wrapper._input_structure) is tuple else args[0]
-            made = wrapper.function(*structure.to_tensor_list(wrapper._input_structure, given))
-            return structure.from_compatible_tensor_list(self.structure, made)
-        traced.__name__ = getattr(self.function, "__name__", "traced")
-        return tf.autograph.experimental.do_not_convert(traced)
+    @contextlib.contextmanager
+    def reused(self) -> Iterator[None]:
+        """While this is open, a verb of TensorFlow's that wants a trace of this function in this thread gets the one that is
+        there. The function is not traced a second time, and names that have another value by then do not change it."""
+        before, _reused.trace = getattr(_reused, "trace", None), self
+        try:
+            with _Wrappers():
+                yield
+        finally:
+            _reused.trace = before
 
     def given(self, ref: Ref, value: Any) -> Any:
         """An argument of a marked call: a Ref for a tensor of a graph, else the value itself."""
@@ -134,6 +129,46 @@ class Trace:
         if not isinstance(value, tf.Tensor) or not hasattr(value, "graph") or tf.is_symbolic_tensor(value) is False:
             return value
         return Ref(ref.frame.of(value.graph), value)
+
+
+_reused = threading.local()  # .trace: what a verb of TensorFlow's takes in this thread
+
+
+class _Wrappers:
+    """While one is open, StructuredFunctionWrapper of TensorFlow's gives the trace that is to be reused, if there is one. The lock
+    is held for a moment only: data sets have locks of their own."""
+
+    lock = threading.Lock()
+    n_open = 0
+    real: Any = None
+
+    def __enter__(self) -> None:
+        from tensorflow.python.data.ops import structured_function  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        cls = _Wrappers
+        with cls.lock:
+            cls.n_open += 1
+            if cls.n_open == 1:
+                cls.real = structured_function.StructuredFunctionWrapper
+                structured_function.StructuredFunctionWrapper = _wrapper
+
+    def __exit__(self, *_: object) -> None:
+        from tensorflow.python.data.ops import structured_function  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        cls = _Wrappers
+        with cls.lock:
+            cls.n_open -= 1
+            if cls.n_open == 0:
+                structured_function.StructuredFunctionWrapper = cls.real
+
+
+def _wrapper(func: Any, name: str, dataset: Any = None, **options: Any) -> Any:
+    trace = getattr(_reused, "trace", None)
+    if trace is not None and func is trace.function and dataset is not None and not any(options.values()):
+        wrapper = trace.wrapper
+        if dataset.element_spec == wrapper._input_structure:
+            return wrapper
+    return _Wrappers.real(func, name, dataset, **options)
 
 
 def where(op: Any) -> str:
