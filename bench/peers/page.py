@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/benchmarks.md and the charts of docs/images/benchmarks, made of bench/peers/results.json.
+"""docs/benchmarks.md, the charts of docs/images/benchmarks and the table in README.md, made of bench/peers/results.json.
 
     bench/peers/page.py            says what is out of date; exit code 1 if anything is
     bench/peers/page.py --write    writes it anew (`make generate` does)
@@ -21,6 +21,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE, CHARTS, RESULTS = Path("docs/benchmarks.md"), Path("docs/images/benchmarks"), HERE / "results.json"
 TARGET = {"webp": 1.2}  # of the best peer; twice elsewhere
+README = Path("README.md")
+README_ROWS = ("jpeg", "records", "raw", "png", "progressive", "webp", "large", "idg32", "cifar", "cached", "randaugment")
+MARKS = ("<!-- peers: begin. Figures come from bench/peers. -->\n", "<!-- peers: end -->\n")
 
 BEGIN = """<!-- Written by bench/peers/page.py from bench/peers/results.json: do not edit. -->
 # Benchmarks
@@ -316,6 +319,21 @@ def summary(every: dict[str, Figures]) -> str:
     return text + "\n"
 
 
+def short(every: dict[str, Figures]) -> str:
+    """The table of README: how many times as fast, and whom that is compared with."""
+    text = row("workload", "leat is so many times as fast", "as the fastest other") + "|---|---|---|\n"
+    for figures in (every[key] for key in README_ROWS if key in every):
+        peer, ratio = figures.best(figures.threads[-1])
+        if peer:
+            text += row(f"[{figures.workload.title}]({PAGE}#{figures.key})", f"{ratio:.3g}", PEERS[peer].title)
+    return text
+
+
+def readme(every: dict[str, Figures]) -> str:
+    head, rest = (ROOT / README).read_text().split(MARKS[0])
+    return f"{head}{MARKS[0]}\n{short(every)}\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
+
+
 def made(results: dict[str, Any]) -> dict[Path, str]:
     """Every file, by its path below the root."""
     every = {key: Figures(results, key) for key in WORKLOADS if any(run["workload"] == key for run in results["runs"])}
@@ -333,6 +351,7 @@ def made(results: dict[str, Any]) -> dict[Path, str]:
     page += RULES.format(seconds=results["about"]["seconds"], small=min(200, results["about"]["data"]["count"])) + "\n"
     page += missing(results) + environment(results)
     files[PAGE] = page.rstrip() + "\n"
+    files[README] = readme(every)
     return files
 
 

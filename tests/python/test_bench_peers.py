@@ -74,6 +74,7 @@ def test_every_kind_of_row(page):
     assert "Eight workers on 2 cores" in text and "| **leat** | 100 MB | 0.50 s | 25,200 (24,000 to 26,400) |" in text
     assert "| next batch |\n|---|---|\n| **leat** | 0.50 s |" in text
     assert "| gray | 2 | 1 |  | 0.5 | 0.50, 2 | **2** |" in text and "| colour jitter * | 3 |  |  |  |  |  |" in text
+    assert "| [Folder of PNGs: resize 224](docs/benchmarks.md#png) | 3 | tf.data, best form |" in files[Path("README.md")]
     assert "Grain + OpenCV: no end in 120 s" in text and "not measured in this run" not in text
 
 
