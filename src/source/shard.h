@@ -34,8 +34,6 @@ void leat__block_clear(leat__block *block);
  * records. */
 bool leat__block_copy(leat__block *to, const leat__block *from, size_t index);
 
-#define LEAT_SHARD_INPUT ((size_t)1 << 18) /* bytes of a compressed file that a reader holds, usually */
-
 typedef struct leat__shard_reader leat__shard_reader;
 /* The stream must outlive it. NULL without memory. */
 leat__shard_reader *leat__shard_reader_new(const leat__shards *stream, size_t input, leat_error *err);
@@ -48,6 +46,9 @@ void leat__shard_begin(leat__shard_reader *reader, size_t shard);
 int leat__shard_read(leat__shard_reader *reader, leat__block *block, size_t bytes, leat_error *err);
 uint64_t leat__shard_bytes_read(const leat__shard_reader *reader);
 
+/* shards.c, for callers that make a shard reader: how many bytes of a file it should hold. Of a local file they come out of the page cache
+ * and stay in the processor's cache until they are inflated; of a remote one each filling is a request. */
+size_t leat__shards_input(const leat__shards *stream);
 /* shards.c, for the shard reader: the program's functions, NULL if shards are files; the path of a shard; whether its file
  * has changed since the stream was opened. */
 const leat_stream_callbacks *leat__shards_program(const leat__shards *stream);

@@ -9,7 +9,7 @@
 #include "source/shard.h"
 #include "source/side.h"
 
-enum { BLOCK_BYTES = 1 << 18 };
+enum { BLOCK_BYTES = 1 << 18, INPUT_BYTES = 1 << 16, INPUT_BYTES_REMOTE = 1 << 18 };
 
 typedef struct shard_facts { /* as they were when the stream was opened */
     uint64_t size;
@@ -84,6 +84,10 @@ int leat__shards_wanted(const char *const *patterns, int n, const leat__open_opt
     return rc;
 }
 
+size_t leat__shards_input(const leat__shards *s) {
+    return s->remote ? INPUT_BYTES_REMOTE : INPUT_BYTES;
+}
+
 size_t leat__shards_count(const leat__shards *s) {
     return s->n_shards;
 }
@@ -120,7 +124,7 @@ static int next_block(leat__shards *s, leat_error *err) {
     for (;;) {
         if (s->last) s->shard++, s->begun = s->last = false;
         if (s->shard >= s->n_shards) return 1;
-        if (!s->reader) s->reader = leat__shard_reader_new(s, LEAT_SHARD_INPUT, err);
+        if (!s->reader) s->reader = leat__shard_reader_new(s, leat__shards_input(s), err);
         if (!s->reader) return LEAT_ERR_MEMORY;
         if (!s->begun) leat__shard_begin(s->reader, s->shard);
         s->begun = true;

@@ -6,8 +6,9 @@
 
 #define INPUT_MIN ((size_t)4096)
 
-/* Records that the window may be ahead of what is needed, at the most; bytes of a block. */
-enum { AHEAD_MAX = 65536, BLOCK_BYTES = 1 << 18, BLOCK_BYTES_MIN = 1 << 14 };
+/* Records that the window may be ahead of what is needed, at the most; bytes of a block. The record at the end of a block is
+ * copied twice, so a block should have several: photos as JPEG files have 100 KB. */
+enum { AHEAD_MAX = 65536, BLOCK_BYTES = 1 << 19, BLOCK_BYTES_MIN = 1 << 14 };
 
 /* ---------------------------------------------------------------------------------------------- new */
 
@@ -40,7 +41,8 @@ static void size_shards(leat__node *node, int n_readers) {
     node->n_readers = (int)LEAT_MAX(readers, (uint64_t)1);
     node->n_open = (int)LEAT_MAX((uint64_t)node->n_readers, node->cycle);
     /* Blocks have what the input of the readers leaves. */
-    node->input_bytes = LEAT_CLAMP(node->bytes_max / 16 / (size_t)node->n_open, INPUT_MIN, LEAT_SHARD_INPUT);
+    node->input_bytes = LEAT_CLAMP(node->bytes_max / 16 / (size_t)node->n_open, INPUT_MIN,
+                                   leat__shards_input(node->what->shards));
     node->bytes_max -= LEAT_MIN((size_t)node->n_open * node->input_bytes, node->bytes_max / 2);
     node->used_max = node->n_open > 1 ? node->bytes_max / 2 : node->bytes_max;
     node->ahead_max = node->n_open > 1 ? node->bytes_max / 2 / ((size_t)node->n_open - 1) : 0;
