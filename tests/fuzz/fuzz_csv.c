@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a table: read whole and in pieces, which must give the same rows or the same mistake; then as a list of
  * files and as a table of numbers and words, with columns that the first byte chooses. The table lies in memory and is
- * opened by its descriptor's name. */
+ * opened by its descriptor's name.
+ * tries: format/csv.* source/rows*.[ch] source/csv_table.c source/list.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

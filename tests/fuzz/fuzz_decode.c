@@ -2,7 +2,8 @@
 /* Any bytes as an image. The first byte chooses options, the rest is the file:
  *     bits 0-1  channels   bit 2  orient   bit 3  fast   bits 4-5  rows per call   bit 6  end early   bit 7  deep
  * One decoder serves all inputs, as in a worker, so that damage left behind by one file shows in the
- * next. A file that decodes must decode to the same pixels a second time, whatever the rows per call. */
+ * next. A file that decodes must decode to the same pixels a second time, whatever the rows per call.
+ * tries: decode/[a-z]*.[ch] */
 #include "decode/decode.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a bare deflate stream, decoded by leat and by zlib: the same bytes, the same verdict, the same end. The first
- * byte chooses the pieces:  bits 0-2  input   bits 3-5  output   bit 6  what was made before lies elsewhere */
+ * byte chooses the pieces:  bits 0-2  input   bits 3-5  output   bit 6  what was made before lies elsewhere
+ * tries: format/deflate_read.h format/deflate/ */
 #include "base/macros.h"
 #include "format/deflate_read.h"
 

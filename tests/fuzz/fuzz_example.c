@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a tf.train.Example. What iterating and finding say must agree, every way to take values must
- * agree with the count, and what was read is written and read again with the same result. */
+ * agree with the count, and what was read is written and read again with the same result.
+ * tries: format/example* format/wire.* */
 #include "format/example.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an expression of `eval`: what can be planned runs, on pictures of one size and of several, and gives the same
- * bytes twice. */
+ * bytes twice.
+ * tries: plan/eval/ */
 #include <stdio.h>
 #include <stdlib.h>
 

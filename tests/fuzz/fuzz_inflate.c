@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a compressed file. The first byte chooses the kind and the sizes of the pieces in which input
  * comes and output goes:  bit 0  zlib   bits 1-3  input   bits 4-6  output
- * Pieces of any size must give what one piece gives. */
+ * Pieces of any size must give what one piece gives.
+ * tries: format/inflate.* format/deflate/ format/checksum/ */
 #include "base/mem.h"
 #include "format/inflate.h"
 

@@ -2,7 +2,8 @@
 /* Any bytes as a JPEG, by our own decoder and by libjpeg-turbo: both must say the same of it and give the same rows. A part is decoded once
  * more from the positions that the whole picture has left. Beside the bits of both_decoders.h the first byte has
  *     bit 5  our own decoder's rows as planes   bit 6  the fast inverse transform
- *     bit 7  at 1/2, 1/4 or 1/8, by the next byte */
+ *     bit 7  at 1/2, 1/4 or 1/8, by the next byte
+ * tries: decode/jpeg/ decode/x86/jpeg_* decode/arm/ */
 #include "fuzz/both_decoders.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

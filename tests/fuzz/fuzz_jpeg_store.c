@@ -4,7 +4,8 @@
  *     bit 0  the first entry is made to be of this picture, and its block sealed: then all of it reaches the decoder, and
  *            pixels may be wrong, but nothing else; otherwise pixels are those that come without
  *     bit 1  the block's sizes are made to fit as well
- *     bit 2  checksums of entries are made right from the second one on too */
+ *     bit 2  checksums of entries are made right from the second one on too
+ * tries: cache/jpeg_store* format/kept/positions.* format/kept/segment.* decode/jpeg/jpeg_positions.* */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as JSON, and as TF_CONFIG: what is found lies inside of the text, and a rank is one that there can be. */
+/* Any bytes as JSON, and as TF_CONFIG: what is found lies inside of the text, and a rank is one that there can be.
+ * tries: format/json.* plan/rank.* */
 #include <stdlib.h>
 
 #include "format/json.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the system says about cgroups, as any bytes: a made-up tree of /proc and /sys/fs/cgroup. Zero bytes part the files. */
+/* What the system says about cgroups, as any bytes: a made-up tree of /proc and /sys/fs/cgroup. Zero bytes part the files.
+ * tries: base/limits.* */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

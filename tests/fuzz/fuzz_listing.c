@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a list of objects and as the body of a refusal: keys are texts of bounded length, and what is wrong is one line. */
+/* Any bytes as a list of objects and as the body of a refusal: keys are texts of bounded length, and what is wrong is one line.
+ * tries: base/remote/listing.c base/remote/refusal.* */
 #include <stdlib.h>
 
 #include "base/remote/refusal.h"

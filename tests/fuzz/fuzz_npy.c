@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the beginning of a .npy file: what its header says is possible, and is the same after writing it anew. */
+/* Any bytes as the beginning of a .npy file: what its header says is possible, and is the same after writing it anew.
+ * tries: format/npy.* */
 #include <stdlib.h>
 
 #include "base/macros.h"

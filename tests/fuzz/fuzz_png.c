@@ -2,7 +2,8 @@
 /* Any bytes as a PNG, by our own decoder and by libpng: both must say the same of it and give the same rows. Beside the bits of
  * both_decoders.h the first byte has
  *     bit 5  indices   bit 6  deep
- *     bit 7  checksums as they are; otherwise they are made right first, so that damage gets behind them */
+ *     bit 7  checksums as they are; otherwise they are made right first, so that damage gets behind them
+ * tries: decode/png/ decode/x86/png_* format/deflate/ */
 #include "fuzz/both_decoders.h"
 #include "fuzz/png_sums.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a condition on numbers: what can be read is true or false for any numbers, and its reverse is the other. */
+/* Any bytes as a condition on numbers: what can be read is true or false for any numbers, and its reverse is the other.
+ * tries: plan/predicate.* */
 #include <stdio.h>
 #include <stdlib.h>
 

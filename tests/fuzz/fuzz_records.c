@@ -2,7 +2,8 @@
 /* Any bytes as a whole shard: indexed and read record by record, in and out of order, and read once more
  * as a stream. Both must find the same records. Chance never makes a right checksum, so the first byte of
  * the input chooses how many headers and footers are given one. The shard lies in memory and is opened by
- * its descriptor's name. */
+ * its descriptor's name.
+ * tries: format/tfrecord.* source/shard*.[ch] source/indexed/indexed.* source/indexed/records.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a file of a cache, as they are or with right checksums: what is found in it lies inside of it, and the
- * values of a sample lie inside of its entry. */
+ * values of a sample lie inside of its entry.
+ * tries: format/kept/segment.* format/kept/bundle.* */
 #include <stdlib.h>
 
 #include "base/mem.h"

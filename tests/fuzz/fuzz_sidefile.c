@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a side file beside a folder or a shard, as they are or with a right header and with the
  * facts that make an index look fresh. Whatever it says, what is opened stays within the folder and the
- * shard. */
+ * shard.
+ * tries: format/kept/sidefile.* source/side.* source/folder.* source/indexed/indexed.* */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

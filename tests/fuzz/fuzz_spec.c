@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as pipeline text. What is read has a normal form, which is read as the same; what is planned,
  * on pictures that are made up and small, runs, and fusing changes no byte of it. No text reaches the file
- * system. */
+ * system.
+ * tries: plan/[a-z]*.[ch] ops/[a-z]*.[ch] ops/image/ */
 #include <stdio.h>
 #include <stdlib.h>
 

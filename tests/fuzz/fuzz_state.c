@@ -4,7 +4,8 @@
  *     bit 6     the rest is the state itself; otherwise the rest are edits of that state, three bytes each
  *     bit 7     the checksum of an edited state is made anew, so that what is behind it is reached
  * Whatever it says, it is refused with one line, or the pipeline goes on from there to its end or to an error, and gives a
- * state again that restores to the same batch. The compressed shards lie in memory and are opened by their descriptors. */
+ * state again that restores to the same batch. The compressed shards lie in memory and are opened by their descriptors.
+ * tries: run/state.c stream/marks.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a whole archive: indexed as samples and read, in and out of order. Chance never makes a right checksum, so the
  * first byte of the input chooses how many headers are given one. What the index finds in one walk, reading must find again
- * sample by sample. The archive lies in memory and is opened by its descriptor's name. */
+ * sample by sample. The archive lies in memory and is opened by its descriptor's name.
+ * tries: format/tar.* source/indexed/webdataset.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a file of TFRecords, read as a reader does: record by record, and on after damage. Chance
  * never makes a right checksum, so the first byte of the input chooses how many headers and footers are given
- * one. What resync finds is compared with the plain definition of it. */
+ * one. What resync finds is compared with the plain definition of it.
+ * tries: format/tfrecord.* format/checksum/crc32c.c format/x86/crc32c_* format/arm/ */
 #include "format/crc32c.h"
 #include "format/tfrecord.h"
 

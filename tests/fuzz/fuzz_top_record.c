@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the record of a running pipeline. The first byte: 0 = the rest as it is; otherwise the rest is the content of
  * a record of the right size with a right checksum. A record that is accepted can be shown on a terminal: texts end and have no
- * control characters, times are finite. Written again it is read as the same. */
+ * control characters, times are finite. Written again it is read as the same.
+ * tries: format/kept/top_record.* */
 #include <stdlib.h>
 
 #include "base/hash.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a zip archive: its directory is walked, and then its members are opened as arrays and read.
- * The archive lies in memory and is opened by its descriptor's name. */
+ * The archive lies in memory and is opened by its descriptor's name.
+ * tries: format/zip.* format/npy.* source/npy_file.* */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
