@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of map and filter that leat reads: each name of the table beside real TensorFlow."""
 import os
+import types
 
 import keras
 import leat
@@ -471,6 +472,21 @@ def test_a_mixed_policy_gives_its_type():
     lowered = lower_map(chain, lambda x: flip(layers[0](x)))
     assert lowered.element_spec().dtype == tf.float16
     assert next(iter(lowered.then("batch", 2).build())).dtype == numpy.float16
+
+
+def test_a_layer_of_an_earlier_keras(monkeypatch):
+    """Resizing of Keras 3.8 has no antialias, and that of 3.3 neither pad_to_aspect_ratio nor fill_mode."""
+    from leat._tftrace import layers
+
+    class Flow:
+        shape = (12, 16, 3)
+
+        def then(self, *arguments, **words):
+            return arguments, words
+
+    layer = types.SimpleNamespace(height=6, width=8, interpolation="bilinear", crop_to_aspect_ratio=True)
+    monkeypatch.setattr(layers, "_begun", lambda *given: (layer, Flow()))
+    assert layers.resizing(None, None, None) == (("resize", 6, 8), {"shape": (6, 8, 3), "flavour": "keras", "crop_to_aspect_ratio": True})
 
 
 class Own(keras.layers.Layer):

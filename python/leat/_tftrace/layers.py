@@ -75,15 +75,16 @@ def resizing(low: Lowering, ref: Ref, mark: Mark) -> Value:
     words: dict[str, Any] = {"flavour": "keras"}
     if layer.interpolation != "bilinear":
         words["method"] = layer.interpolation
-    for name in ("crop_to_aspect_ratio", "pad_to_aspect_ratio"):
-        if getattr(layer, name):
+    for name in ("crop_to_aspect_ratio", "pad_to_aspect_ratio"):  # an earlier Keras lacks some of these
+        if getattr(layer, name, False):
             words[name] = True
-    if layer.pad_to_aspect_ratio:
+    if "pad_to_aspect_ratio" in words:
         words["fill"] = layer.fill_value
-    if layer.antialias and layer.interpolation not in ("nearest", "area"):
+    if getattr(layer, "antialias", False) and layer.interpolation not in ("nearest", "area"):
         words["antialias"] = True
-    if layer.fill_mode != "constant" or layer.interpolation not in ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5"):
-        raise Refused(f"keras.layers.Resizing with {layer.interpolation} or fill_mode {layer.fill_mode}")
+    mode = getattr(layer, "fill_mode", "constant")
+    if mode != "constant" or layer.interpolation not in ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5"):
+        raise Refused(f"keras.layers.Resizing with {layer.interpolation} or fill_mode {mode}")
     channels = flow.shape[2] if flow.shape else None
     return flow.then("resize", layer.height, layer.width, shape=(layer.height, layer.width, channels), **words)
 
