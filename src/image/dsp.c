@@ -24,6 +24,7 @@ void leat__image_dsp_init(leat__image_dsp *dsp, unsigned cpu_flags) {
         leat__image_dsp_init_planar_avx2(dsp);
         leat__image_dsp_init_line_avx2(dsp);
         leat__image_dsp_init_colour_avx2(dsp);
+        leat__image_dsp_init_gray_avx2(dsp);
         leat__image_dsp_init_stats_avx2(dsp);
         leat__image_dsp_init_tables_avx2(dsp);
         leat__image_dsp_init_mix_avx2(dsp);

@@ -115,8 +115,9 @@ typedef struct leat__pixel_args {
 } leat__pixel_args;
 /* n pixels in place; the first three channels are red, green and blue. */
 #define LEAT_FN_PIXELS(name) void name(float *values, size_t n, int channels, const leat__pixel_args *args)
+/* The same on bytes from src to dst, which may be src. */
 #define LEAT_FN_PIXELS_U8(name) \
-    void name(uint8_t *values, size_t n, int channels, const leat__pixel_args *args)
+    void name(uint8_t *dst, const uint8_t *src, size_t n, int channels, const leat__pixel_args *args)
 /* In place: dst * own + other * others, in f32; u8 is rounded to the nearest. The shares add up to 1. */
 #define LEAT_FN_MIX_F32(name) void name(float *dst, const float *other, size_t n, float own, float others)
 #define LEAT_FN_MIX_U8(name) void name(uint8_t *dst, const uint8_t *other, size_t n, float own, float others)

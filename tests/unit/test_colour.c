@@ -107,7 +107,7 @@ static void no_change_is_none(void **state) {
     } none[] = {{LEAT_PIXELS_PIL_COLOR, 1.0f}, {LEAT_PIXELS_NOISE, 0.0f}, {LEAT_PIXELS_SATURATION, 1.0f}};
     for (size_t k = 0; k < LEAT_COUNT(none); k++) {
         memcpy(bytes, before, sizeof bytes);
-        dsp.pixels_u8[none[k].kind](bytes, 4096, 3, &(leat__pixel_args){.p = {none[k].p}});
+        dsp.pixels_u8[none[k].kind](bytes, bytes, 4096, 3, &(leat__pixel_args){.p = {none[k].p}});
         assert_memory_equal(bytes, before, sizeof bytes);
     }
 }

@@ -49,13 +49,16 @@ static LEAT_FN_PIXELS(noise_c) {
     leat__noise_values(values, n * (size_t)channels, args->first * (uint64_t)channels, args);
 }
 
-static LEAT_FN_PIXELS_U8(noise_u8_c) {
-    leat__noise_bytes(values, n * (size_t)channels, args->first * (uint64_t)channels, args);
+/* Kernels of bytes work in dst. */
+static uint8_t *taken(uint8_t *dst, const uint8_t *src, size_t n, int channels) {
+    if (dst != src) memcpy(dst, src, n * (size_t)channels);
+    return dst;
 }
 
 /* tf.image on bytes. */
 #define AS_FLOATS(pixel, ...)                                \
     do {                                                     \
+        uint8_t *values = taken(dst, src, n, channels);      \
         for (size_t i = 0; i < n; i++, values += channels) { \
             float rgb[3];                                    \
             leat__rgb_load(rgb, values);                     \
@@ -63,6 +66,11 @@ static LEAT_FN_PIXELS_U8(noise_u8_c) {
             leat__rgb_store(values, rgb);                    \
         }                                                    \
     } while (0)
+
+static LEAT_FN_PIXELS_U8(noise_u8_c) {
+    leat__noise_bytes(taken(dst, src, n, channels), n * (size_t)channels, args->first * (uint64_t)channels,
+                      args);
+}
 
 static LEAT_FN_PIXELS_U8(saturation_u8_c) {
     AS_FLOATS(leat__saturation_pixel, rgb, args->p[0]);
@@ -78,15 +86,18 @@ static LEAT_FN_PIXELS_U8(gray_u8_c) {
 }
 
 static LEAT_FN_PIXELS_U8(pil_color_c) {
+    uint8_t *values = taken(dst, src, n, channels);
     EACH_PIXEL(leat__pil_color_pixel, values, args->p[0]);
 }
 
 static LEAT_FN_PIXELS_U8(pil_gray_c) {
+    uint8_t *values = taken(dst, src, n, channels);
     (void)args;
     EACH_PIXEL(leat__pil_gray_pixel, values);
 }
 
 static LEAT_FN_PIXELS_U8(pil_hue_c) {
+    uint8_t *values = taken(dst, src, n, channels);
     EACH_PIXEL(leat__pil_hue_pixel, values, (int)args->p[0]);
 }
 

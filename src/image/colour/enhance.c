@@ -107,9 +107,9 @@ static void run_contrast(const leat__enhance *how, uint8_t *dst, const uint8_t *
 
 static void run_color(const leat__enhance *how, uint8_t *dst, const uint8_t *src, float factor) {
     const leat__pixel_args args = {.p = {factor}};
-    memcpy(dst, src, count_pixels(how) * (size_t)how->channels);
-    if (how->channels == 3) /* gray is its own gray */
-        how->dsp->pixels_u8[LEAT_PIXELS_PIL_COLOR](dst, count_pixels(how), how->channels, &args);
+    const size_t n = count_pixels(how);
+    if (how->channels == 3) how->dsp->pixels_u8[LEAT_PIXELS_PIL_COLOR](dst, src, n, how->channels, &args);
+    else memcpy(dst, src, n * (size_t)how->channels); /* gray is its own gray */
 }
 
 /* Each channel by itself. */

@@ -203,10 +203,9 @@ const void *leat__job_sweep(const leat__job *j, int n_sweeps, const void *src, i
             break;
         case LEAT_POINT_PIXELS_U8:
             src = to_bytes(j, src, dtype, values);
-            if (src != bytes) memcpy(bytes, src, values);
             args = point->as.pixels.args;
             args.first += first;
-            j->dsp->pixels_u8[point->as.pixels.kernel](bytes, n, j->channels, &args);
+            j->dsp->pixels_u8[point->as.pixels.kernel](bytes, src, n, j->channels, &args);
             src = bytes;
             break;
         case LEAT_POINT_TO_U8: src = to_bytes(j, src, dtype, values); break;

@@ -347,11 +347,6 @@ LEAT_INLINE __m256 pil_gray_of(rgb x) {
     return _mm256_round_ps(_mm256_mul_ps(sum, all(0x1p-16f)), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
 
-LEAT_INLINE rgb pil_grayed(rgb x) {
-    const __m256 gray = pil_gray_of(x);
-    return (rgb){.r = gray, .g = gray, .b = gray};
-}
-
 LEAT_INLINE __m256 blended(__m256 gray, __m256 x, float factor) {
     return _mm256_add_ps(gray, _mm256_mul_ps(all(factor), _mm256_sub_ps(x, gray)));
 }
@@ -417,21 +412,32 @@ LEAT_INLINE rgb pil_from_hsv(hsv x) {
 #define STORE(store, from, made)         \
     for (size_t k = 0; k < m; k++) {     \
         const __typeof__(from) x = from; \
-        store(values + 24 * k, made);    \
+        store(dst + 24 * k, made);       \
     }
-#define LOAD(load) load(values + 24 * k)
-#define KERNEL(prototype, phases, pixel)                                                 \
-    static prototype {                                                                   \
-        float p[8];                                                                      \
-        memcpy(p, args->p, sizeof p); /* the compiler may think that values lie there */ \
-        (void)p;                                                                         \
-        while (channels == 3 && n >= 8) {                                                \
-            const size_t m = LEAT_MIN(n / 8, (size_t)GROUPS);                            \
-            phases;                                                                      \
-            values += 24 * m;                                                            \
-            n -= 8 * m;                                                                  \
-        }                                                                                \
-        for (; n > 0; n--, values += channels) pixel;                                    \
+#define LOAD(load) load(src + 24 * k)
+#define BLOCKS(phases)                                                               \
+    float p[8];                                                                      \
+    memcpy(p, args->p, sizeof p); /* the compiler may think that values lie there */ \
+    (void)p;                                                                         \
+    while (channels == 3 && n >= 8) {                                                \
+        const size_t m = LEAT_MIN(n / 8, (size_t)GROUPS);                            \
+        phases;                                                                      \
+        src += 24 * m;                                                               \
+        dst += 24 * m;                                                               \
+        n -= 8 * m;                                                                  \
+    }
+#define KERNEL(name, phases, pixel)                               \
+    static LEAT_FN_PIXELS(name) {                                 \
+        float *dst = values;                                      \
+        const float *src = values;                                \
+        BLOCKS(phases)                                            \
+        for (values = dst; n > 0; n--, values += channels) pixel; \
+    }
+#define KERNEL_U8(name, phases, pixel)                                     \
+    static LEAT_FN_PIXELS_U8(name) {                                       \
+        BLOCKS(phases)                                                     \
+        if (dst != src) memcpy(dst, src, n *(size_t)channels);             \
+        for (uint8_t *values = dst; n > 0; n--, values += channels) pixel; \
     }
 #define AS_FLOATS(pixel)               \
     do {                               \
@@ -465,25 +471,20 @@ LEAT_INLINE rgb pil_from_hsv(hsv x) {
     PHASE(hsv, made, LOAD(load_whole), pil_rotated(x, (int)p[0])) \
     STORE(store_whole, made[k], pil_from_hsv(x))
 
-KERNEL(LEAT_FN_PIXELS(saturation_avx2), SATURATE(load_f32, store_f32), leat__saturation_pixel(values, p[0]))
-KERNEL(LEAT_FN_PIXELS(hue_avx2), ROTATE(load_f32, store_f32), leat__hue_pixel(values, p[0]))
-KERNEL(LEAT_FN_PIXELS(saturation_hue_avx2), SATURATE_ROTATE(load_f32, store_f32),
+KERNEL(saturation_avx2, SATURATE(load_f32, store_f32), leat__saturation_pixel(values, p[0]))
+KERNEL(hue_avx2, ROTATE(load_f32, store_f32), leat__hue_pixel(values, p[0]))
+KERNEL(saturation_hue_avx2, SATURATE_ROTATE(load_f32, store_f32),
        (leat__saturation_pixel(values, p[0]), leat__hue_pixel(values, p[1])))
-KERNEL(LEAT_FN_PIXELS(keras_saturation_avx2), KERAS_SATURATE, leat__keras_saturation_pixel(values, p))
-KERNEL(LEAT_FN_PIXELS(keras_hue_avx2), KERAS_ROTATE, leat__keras_hue_pixel(values, p))
-KERNEL(LEAT_FN_PIXELS(gray_avx2), STORE(store_f32, LOAD(load_f32), to_gray(x)), leat__gray_pixel(values))
-KERNEL(LEAT_FN_PIXELS(degenerate_avx2), STORE(store_f32, LOAD(load_f32), degenerate(x, p)),
-       leat__degenerate_pixel(values, p))
-KERNEL(LEAT_FN_PIXELS_U8(saturation_u8_avx2), SATURATE(load_tf, store_tf),
-       AS_FLOATS(leat__saturation_pixel(last, p[0])))
-KERNEL(LEAT_FN_PIXELS_U8(hue_u8_avx2), ROTATE(load_tf, store_tf), AS_FLOATS(leat__hue_pixel(last, p[0])))
-KERNEL(LEAT_FN_PIXELS_U8(gray_u8_avx2), STORE(store_tf, LOAD(load_tf), to_gray(x)),
-       AS_FLOATS(leat__gray_pixel(last)))
-KERNEL(LEAT_FN_PIXELS_U8(pil_color_avx2), STORE(store_whole, LOAD(load_whole), pil_coloured(x, p[0])),
-       leat__pil_color_pixel(values, p[0]))
-KERNEL(LEAT_FN_PIXELS_U8(pil_gray_avx2), STORE(store_whole, LOAD(load_whole), pil_grayed(x)),
-       leat__pil_gray_pixel(values))
-KERNEL(LEAT_FN_PIXELS_U8(pil_hue_avx2), PIL_ROTATE, leat__pil_hue_pixel(values, (int)p[0]))
+KERNEL(keras_saturation_avx2, KERAS_SATURATE, leat__keras_saturation_pixel(values, p))
+KERNEL(keras_hue_avx2, KERAS_ROTATE, leat__keras_hue_pixel(values, p))
+KERNEL(gray_avx2, STORE(store_f32, LOAD(load_f32), to_gray(x)), leat__gray_pixel(values))
+KERNEL(degenerate_avx2, STORE(store_f32, LOAD(load_f32), degenerate(x, p)), leat__degenerate_pixel(values, p))
+KERNEL_U8(saturation_u8_avx2, SATURATE(load_tf, store_tf), AS_FLOATS(leat__saturation_pixel(last, p[0])))
+KERNEL_U8(hue_u8_avx2, ROTATE(load_tf, store_tf), AS_FLOATS(leat__hue_pixel(last, p[0])))
+KERNEL_U8(gray_u8_avx2, STORE(store_tf, LOAD(load_tf), to_gray(x)), AS_FLOATS(leat__gray_pixel(last)))
+KERNEL_U8(pil_color_avx2, STORE(store_whole, LOAD(load_whole), pil_coloured(x, p[0])),
+          leat__pil_color_pixel(values, p[0]))
+KERNEL_U8(pil_hue_avx2, PIL_ROTATE, leat__pil_hue_pixel(values, (int)p[0]))
 
 static LEAT_FN_PIXELS(gamma_avx2) {
     leat__gamma_values(values, n * (size_t)channels, args->p[0], args->p[1]);
@@ -494,7 +495,8 @@ static LEAT_FN_PIXELS(noise_avx2) {
 }
 
 static LEAT_FN_PIXELS_U8(noise_u8_avx2) {
-    leat__noise_bytes(values, n * (size_t)channels, args->first * (uint64_t)channels, args);
+    if (dst != src) memcpy(dst, src, n * (size_t)channels);
+    leat__noise_bytes(dst, n * (size_t)channels, args->first * (uint64_t)channels, args);
 }
 
 void leat__image_dsp_init_colour_avx2(leat__image_dsp *dsp) {
@@ -512,6 +514,5 @@ void leat__image_dsp_init_colour_avx2(leat__image_dsp *dsp) {
     dsp->pixels_u8[LEAT_PIXELS_GRAY] = gray_u8_avx2;
     dsp->pixels_u8[LEAT_PIXELS_NOISE] = noise_u8_avx2;
     dsp->pixels_u8[LEAT_PIXELS_PIL_COLOR] = pil_color_avx2;
-    dsp->pixels_u8[LEAT_PIXELS_PIL_GRAY] = pil_gray_avx2;
     dsp->pixels_u8[LEAT_PIXELS_PIL_HUE] = pil_hue_avx2;
 }

@@ -14,6 +14,7 @@ void leat__image_dsp_init_stats_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_tables_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_mix_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_colour_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_gray_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_half_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_warp_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_pil_affine_avx2(leat__image_dsp *dsp);

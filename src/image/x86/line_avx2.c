@@ -56,13 +56,27 @@ static void reverse_1(uint8_t *out, const uint8_t *in, size_t n) {
     reverse_rest(out, in, i, n, 1);
 }
 
-/* Five pixels a time: the load ends with them and takes one byte before, the store writes one byte of the
- * next pixel, which comes right after. */
+/* Ten pixels before `end` become the next ten of out. Five fill 16 bytes but one: the load takes one byte before them, the store
+ * writes one byte of the next pixel, which comes right after. */
+LEAT_INLINE void reverse_ten(uint8_t *out, const uint8_t *end) {
+    const __m256i turn =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0));
+    const __m256i v = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(end - 16)), load16(end - 31), 1);
+    const __m256i turned = _mm256_shuffle_epi8(v, turn);
+    store16(out, _mm256_castsi256_si128(turned));
+    store16(out + 15, _mm256_extracti128_si256(turned, 1));
+}
+
 static void reverse_3(uint8_t *out, const uint8_t *in, size_t n) {
-    const __m128i turn = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
-    size_t i = 0;
-    for (; i + 6 <= n; i += 5) store16(out + 3 * i, _mm_shuffle_epi8(load16(in + 3 * (n - i - 5) - 1), turn));
-    reverse_rest(out, in, i, n, 3);
+    const uint8_t *end = in + 3 * n;
+    for (; n > 40; n -= 40, out += 120, end -= 120) { /* one pixel more: for the byte before and behind */
+        reverse_ten(out, end);
+        reverse_ten(out + 30, end - 30);
+        reverse_ten(out + 60, end - 60);
+        reverse_ten(out + 90, end - 90);
+    }
+    for (; n > 10; n -= 10, out += 30, end -= 30) reverse_ten(out, end);
+    reverse_rest(out, in, 0, n, 3);
 }
 
 static void reverse_4(uint8_t *out, const uint8_t *in, size_t n) {

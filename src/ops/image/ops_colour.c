@@ -174,14 +174,15 @@ static int run_gray(const leat__image_op *op, leat__drawing *d, const leat__pict
     const leat__pixel_args args = {0};
     for (size_t first = 0; first < n; first += RUN) {
         const size_t m = LEAT_MIN(n - first, (size_t)RUN);
-        memcpy(buf->data, (const uint8_t *)in->data + first * 3 * item, m * 3 * item);
+        const uint8_t *from = (const uint8_t *)in->data + first * 3 * item;
         if (in->dtype == LEAT_DTYPE_U8) {
             const uint8_t *gray = buf->data;
             uint8_t *to = (uint8_t *)out + first;
-            tools->dsp->pixels_u8[gray_kernel(op)](buf->data, m, 3, &args);
+            tools->dsp->pixels_u8[gray_kernel(op)](buf->data, from, m, 3, &args);
             for (size_t i = 0; i < m; i++) to[i] = gray[3 * i];
         } else {
             float *gray = (float *)(void *)buf->data, *to = (float *)out + first;
+            memcpy(gray, from, m * 3 * item);
             tools->dsp->pixels[gray_kernel(op)](gray, m, 3, &args);
             for (size_t i = 0; i < m; i++) to[i] = gray[3 * i];
         }
