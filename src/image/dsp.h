@@ -139,7 +139,7 @@ typedef struct leat__pixel_args {
 
 /* Pillow's bilinear affine transform (pil_affine.h): n RGB pixels of a row, from number x on. The pixel x shows what lies at
  * (m0 (x + 0.5) + across + m2, m3 (x + 0.5) + down + m5) of src. All lie between four pixels of src, and there is one more to
- * the right of these. */
+ * the right of these. A row of src has less than 4 GiB. */
 typedef struct leat__pil_row {
     const double *m;
     double across, down;

@@ -227,35 +227,19 @@ static inline void sample(const canvas *c, uint8_t *out, const place *at, int ch
     for (int k = 0; k < channels; k++) out[k] = (uint8_t)value[k];
 }
 
-static inline double along(const leat__pil_row *row, int x) {
-    return row->m[0] * (x + 0.5) + row->across + row->m[2];
-}
-
-static inline double downward(const leat__pil_row *row, int x) {
-    return row->m[3] * (x + 0.5) + row->down + row->m[5];
-}
-
 static inline void bilinear_run(const canvas *c, const leat__pil_row *row, uint8_t *out, int from, int to,
                                 int channels) {
     place at;
     for (int x = from; x < to; x++) {
         uint8_t *pixel = out + (size_t)x * (size_t)channels;
-        if (find_place(c, along(row, x), downward(row, x), &at)) sample(c, pixel, &at, channels);
+        if (find_place(c, leat__pil_along(row, x), leat__pil_down(row, x), &at))
+            sample(c, pixel, &at, channels);
         else copy_pixel(pixel, c->fill, channels);
     }
 }
 
 static LEAT_FN_PIL_BLEND(pil_blend_c) {
-    for (size_t i = 0; i < n; i++, dst += 3) {
-        const double u = along(row, row->x + (int)i) - 0.5, v = downward(row, row->x + (int)i) - 0.5;
-        const double tx = u - (int)u, ty = v - (int)v;
-        const uint8_t *top = src + (size_t)v * row->stride + 3 * (size_t)u, *bottom = top + row->stride;
-        for (int k = 0; k < 3; k++) {
-            const double a = top[k] + (top[3 + k] - top[k]) * tx;
-            const double b = bottom[k] + (bottom[3 + k] - bottom[k]) * tx;
-            dst[k] = (uint8_t)(int32_t)(a + (b - a) * ty);
-        }
-    }
+    for (size_t i = 0; i < n; i++) leat__pil_blend_pixel(dst + 3 * i, src, row, row->x + (int)i);
 }
 
 void leat__image_dsp_init_pil_affine_c(leat__image_dsp *dsp) {
@@ -264,7 +248,7 @@ void leat__image_dsp_init_pil_affine_c(leat__image_dsp *dsp) {
 
 /* Whether the kernel may take the pixel x. */
 static bool is_inner(const canvas *c, const leat__pil_row *row, int x) {
-    const double u = along(row, x) - 0.5, v = downward(row, x) - 0.5;
+    const double u = leat__pil_along(row, x) - 0.5, v = leat__pil_down(row, x) - 0.5;
     return u >= 0 && u < c->width - 2 && v >= 0 && v < c->height - 1;
 }
 
@@ -281,8 +265,8 @@ static void narrow_nearly(double start, double step, double limit, double *from,
  * between two inner pixels is inner. */
 static void find_inner(const canvas *c, const leat__pil_row *row, int *from, int *to) {
     double low = 0, high = c->width;
-    narrow_nearly(along(row, 0) - 0.5, row->m[0], c->width - 2, &low, &high);
-    narrow_nearly(downward(row, 0) - 0.5, row->m[3], c->height - 1, &low, &high);
+    narrow_nearly(leat__pil_along(row, 0) - 0.5, row->m[0], c->width - 2, &low, &high);
+    narrow_nearly(leat__pil_down(row, 0) - 0.5, row->m[3], c->height - 1, &low, &high);
     *from = *to = 0;
     if (!(low < high)) return;
     *from = (int)low;
@@ -295,7 +279,7 @@ static void bilinear_row(const leat__image_dsp *dsp, const canvas *c, const doub
     uint8_t *out = c->dst + (size_t)y * row_bytes(c);
     leat__pil_row row = {m, m[1] * (y + 0.5), m[4] * (y + 0.5), row_bytes(c), 0};
     int from, to;
-    if (c->channels != 3) {
+    if (c->channels != 3 || row.stride > UINT32_MAX) {
         bilinear_run(c, &row, out, 0, c->width, c->channels);
         return;
     }
