@@ -10,7 +10,9 @@
 
 #include "image/warp/pil_affine.h"
 
-enum { AT_ONCE = 8 };
+/* A pixel's way is one long chain of operations that wait for each other, and the processor cannot look far enough ahead to find the
+ * next pixels. So the places of a block are found first. */
+enum { AT_ONCE = 8, BLOCK = 64 };
 
 #define CLOSE 0x1p-13f
 
@@ -21,10 +23,10 @@ typedef struct frame {
     __m256i stride;
 } frame;
 
-typedef struct places { /* of four pixels */
-    __m256i at;         /* bytes from the beginning of src to the upper left neighbour */
-    __m128 tx, ty;
-} places;
+typedef struct places {
+    int64_t at[BLOCK]; /* bytes from the beginning of src to the upper left neighbour */
+    float tx[BLOCK], ty[BLOCK];
+} LEAT_ALIGNED(32) places;
 
 LEAT_INLINE frame frame_of(const leat__pil_row *row) {
     return (frame){.m = {_mm256_set1_pd(row->m[0]), _mm256_set1_pd(row->m[3])},
@@ -39,15 +41,17 @@ LEAT_INLINE __m256d place(const frame *f, int axis, __m256d x) {
     return _mm256_sub_pd(_mm256_add_pd(line, f->origin[axis]), _mm256_set1_pd(0.5));
 }
 
-LEAT_INLINE places find(const frame *f, int x) {
+/* Those of the four pixels from x on become the four from number k on. */
+LEAT_INLINE void find(places *to, size_t k, const frame *f, int x) {
     const __m256d at = _mm256_add_pd(_mm256_set1_pd(x), _mm256_setr_pd(0.5, 1.5, 2.5, 3.5));
     const __m256d u = place(f, 0, at), v = place(f, 1, at);
     const __m128i i = _mm256_cvttpd_epi32(u), j = _mm256_cvttpd_epi32(v);
     const __m256i column = _mm256_cvtepi32_epi64(i),
                   above = _mm256_mul_epu32(_mm256_cvtepi32_epi64(j), f->stride);
-    return (places){.at = _mm256_add_epi64(_mm256_add_epi64(above, column), _mm256_add_epi64(column, column)),
-                    .tx = _mm256_cvtpd_ps(_mm256_sub_pd(u, _mm256_cvtepi32_pd(i))),
-                    .ty = _mm256_cvtpd_ps(_mm256_sub_pd(v, _mm256_cvtepi32_pd(j)))};
+    const __m256i bytes = _mm256_add_epi64(_mm256_add_epi64(above, column), _mm256_add_epi64(column, column));
+    _mm256_store_si256((__m256i *)(void *)(to->at + k), bytes);
+    _mm_store_ps(to->tx + k, _mm256_cvtpd_ps(_mm256_sub_pd(u, _mm256_cvtepi32_pd(i))));
+    _mm_store_ps(to->ty + k, _mm256_cvtpd_ps(_mm256_sub_pd(v, _mm256_cvtepi32_pd(j))));
 }
 
 /* Eight bytes at p + a in the low half, at p + b in the high half. */
@@ -119,15 +123,11 @@ LEAT_INLINE __m256 unsure_of(__m256 x, __m256i whole, __m256i a, __m256i b, __m2
     return _mm256_andnot_ps(alike, _mm256_cmp_ps(rest(x, whole), _mm256_set1_ps(2 * CLOSE), _CMP_LE_OQ));
 }
 
-/* The eight pixels from x on. */
-LEAT_INLINE void blend_eight(uint8_t *dst, const uint8_t *src, const leat__pil_row *row, const frame *f,
-                             int x) {
-    const places low = find(f, x), high = find(f, x + 4);
-    const __m256 tx = _mm256_insertf128_ps(_mm256_castps128_ps256(low.tx), high.tx, 1);
-    const __m256 ty = _mm256_insertf128_ps(_mm256_castps128_ps256(low.ty), high.ty, 1);
-    LEAT_ALIGNED(32) int64_t at[AT_ONCE];
-    _mm256_store_si256((__m256i *)(void *)at, low.at);
-    _mm256_store_si256((__m256i *)(void *)(at + 4), high.at);
+/* The eight pixels from x on, whose places are those from number k on. */
+LEAT_INLINE void blend_eight(uint8_t *dst, const uint8_t *src, const leat__pil_row *row, const places *from,
+                             size_t k, int x) {
+    const __m256 tx = _mm256_loadu_ps(from->tx + k), ty = _mm256_loadu_ps(from->ty + k);
+    const int64_t *at = from->at + k;
     const row_of_two top = load_row(src, at), bottom = load_row(src + row->stride, at);
     const __m256 r = blend(top.left.r, top.right.r, bottom.left.r, bottom.right.r, tx, ty);
     const __m256 g = blend(top.left.g, top.right.g, bottom.left.g, bottom.right.g, tx, ty);
@@ -140,18 +140,27 @@ LEAT_INLINE void blend_eight(uint8_t *dst, const uint8_t *src, const leat__pil_r
     const __m256 of_g = unsure_of(g, green, top.left.g, top.right.g, bottom.left.g, bottom.right.g);
     const __m256 of_b = unsure_of(b, blue, top.left.b, top.right.b, bottom.left.b, bottom.right.b);
     const int unsure = _mm256_movemask_ps(_mm256_or_ps(of_r, _mm256_or_ps(of_g, of_b)));
-    for (int k = 0; unsure >> k; k++)
-        if (unsure >> k & 1) leat__pil_blend_pixel(dst + 3 * k, src, row, x + k);
+    for (int i = 0; unsure >> i; i++)
+        if (unsure >> i & 1) leat__pil_blend_pixel(dst + 3 * i, src, row, x + i);
 }
 
 static LEAT_FN_PIL_BLEND(pil_blend_avx2) {
-    const bool wide = n >= AT_ONCE;
-    const frame f = frame_of(row);
-    for (size_t i = 0; wide && i < n; i += AT_ONCE) {
-        const size_t at = LEAT_MIN(i, n - AT_ONCE); /* the last pixels may be done twice */
-        blend_eight(dst + 3 * at, src, row, &f, row->x + (int)at);
+    if (n < AT_ONCE) {
+        for (size_t i = 0; i < n; i++) leat__pil_blend_pixel(dst + 3 * i, src, row, row->x + (int)i);
+        return;
     }
-    for (size_t i = 0; !wide && i < n; i++) leat__pil_blend_pixel(dst + 3 * i, src, row, row->x + (int)i);
+    const frame f = frame_of(row);
+    places found;
+    for (size_t done = 0; done < n; done += BLOCK) {
+        size_t first[BLOCK / AT_ONCE], groups = 0;
+        for (size_t i = done; i < LEAT_MIN(n, done + BLOCK); i += AT_ONCE, groups++) {
+            first[groups] = LEAT_MIN(i, n - AT_ONCE); /* the last pixels may be done twice */
+            find(&found, AT_ONCE * groups, &f, row->x + (int)first[groups]);
+            find(&found, AT_ONCE * groups + 4, &f, row->x + (int)first[groups] + 4);
+        }
+        for (size_t g = 0; g < groups; g++)
+            blend_eight(dst + 3 * first[g], src, row, &found, AT_ONCE * g, row->x + (int)first[g]);
+    }
 }
 
 void leat__image_dsp_init_pil_affine_avx2(leat__image_dsp *dsp) {
