@@ -20,6 +20,7 @@ void leat__image_dsp_init(leat__image_dsp *dsp, unsigned cpu_flags) {
 #ifdef LEAT_CPU_WIDE
     if (cpu_flags & LEAT_CPU_WIDE) {
         leat__image_dsp_init_resample_avx2(dsp);
+        leat__image_dsp_init_sum_avx2(dsp);
         leat__image_dsp_init_point_avx2(dsp);
         leat__image_dsp_init_planar_avx2(dsp);
         leat__image_dsp_init_line_avx2(dsp);

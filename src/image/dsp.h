@@ -46,6 +46,9 @@ typedef struct leat__chain {
 /* The same of floats or bytes, tap after tap; at last the sum is multiplied by scale. */
 #define LEAT_FN_SUM_V(name) \
     void name(float *dst, const void *const *rows, const float *weight, int n_taps, float scale, size_t n)
+/* Of floats, rounded to the nearest whole number (halves to even) and kept within a byte; NaN is 0. */
+#define LEAT_FN_SUM_V_ROUND(name) \
+    void name(uint8_t *dst, const void *const *rows, const float *weight, int n_taps, size_t n)
 
 /* n values, the first of channel 0, through the chain. stream asks for non-temporal stores. from_f32 works
  * in place. lerp first takes top + (bottom - top) * t. */
@@ -160,6 +163,7 @@ typedef struct leat__image_dsp {
     LEAT_FN_PIL_V((*pil_v));
     LEAT_FN_SUM_V((*sum_v_u8));
     LEAT_FN_SUM_V((*sum_v_f32));
+    LEAT_FN_SUM_V_ROUND((*sum_v_round));
     LEAT_FN_NEAREST((*nearest));
     LEAT_FN_FROM_U8((*from_u8));
     LEAT_FN_FROM_F32((*from_f32));

@@ -241,6 +241,46 @@ static void check_sum_v(const leat__image_dsp *c, const leat__image_dsp *isa, in
     }
 }
 
+/* Sums about the range of bytes, many of them just between two, and now and then what no picture holds. */
+static void check_sum_v_round(const leat__image_dsp *c, const leat__image_dsp *isa, int unused) {
+    const void *rows[12];
+    float weight[12];
+    (void)unused;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        const int count = 1 + (int)k_below(12);
+        const size_t n = 1 + k_below(k_below(4) ? 150 : 2000);
+        const bool halves = k_below(2), wild = k_below(4) == 0;
+        for (int t = 0; t < count; t++) {
+            float *row = k_input(t, n * sizeof(float));
+            if (wild) fill_row(row, n, 4);
+            for (size_t i = 0; !wild && i < n; i++) row[i] = (float)(int)k_below(600) - 150.0f;
+            rows[t] = row;
+            weight[t] = halves ? (float)(int)k_below(3) * 0.5f - 0.25f * (count == 1)
+                               : (float)(int)k_below(2000) / 3000.0f;
+        }
+        k_outputs(n, k_below(64), &a, &b);
+        c->sum_v_round(a, rows, weight, count, n);
+        isa->sum_v_round(b, rows, weight, count, n);
+        k_compare(n, 0, "%d taps, %zu values", count, n);
+    }
+}
+
+static void bench_sum_v_round(const leat__image_dsp *isa, int taps, k_bench *bench) {
+    const void *rows[7];
+    const float weight[7] = {0.1f, 0.1f, 0.2f, 0.2f, 0.2f, 0.1f, 0.1f};
+    const size_t n = 768;
+    void *a, *b;
+    for (int t = 0; t < taps; t++) {
+        void *row = k_input(t, n * sizeof(float));
+        fill_row(row, n, 4);
+        rows[t] = row;
+    }
+    k_outputs(n, 0, &a, &b);
+    for (k_bench_begin(bench, n * (4 * (size_t)taps + 1)); k_bench_go(bench);)
+        isa->sum_v_round(a, rows, weight, taps, n);
+}
+
 static void bench_sum_v(const leat__image_dsp *isa, int item, k_bench *bench) {
     const void *rows[4];
     const float weight[4] = {0.1f, 0.3f, 0.4f, 0.2f};
@@ -273,5 +313,6 @@ const k_case k_resample_cases[] = {
     {"sum_h_any", 2, check_sum_h, NULL},
     {"sum_v_u8", 1, check_sum_v, bench_sum_v},
     {"sum_v_f32", 4, check_sum_v, bench_sum_v},
+    {"sum_v_round", 5, check_sum_v_round, bench_sum_v_round},
     {0},
 };

@@ -7,6 +7,7 @@
 #include "image/colour/filter2d.h"
 
 #include "base/maths.h"
+#include "image/pass/pass_job.h"
 
 typedef struct job {
     const leat__image_dsp *dsp;
@@ -37,8 +38,7 @@ static void load_row(const job *j, float *dst, int y, leat__edge edge) {
     float *row = dst + j->margin;
     const size_t n = j->n, step = j->step;
     if (j->bytes) {
-        const leat__chain none = {.n = 0, .channels = 1};
-        j->dsp->from_u8(row, j->src + (size_t)y * n, n, &none, false);
+        j->dsp->from_u8(row, j->src + (size_t)y * n, n, &leat__no_chain, false);
     } else {
         memcpy(row, j->src + (size_t)y * n * sizeof(float), n * sizeof(float));
     }
@@ -52,18 +52,6 @@ static void load_row(const job *j, float *dst, int y, leat__edge edge) {
             *(row + k - at) = row[at + k];
             row[n - step + at + k] = row[n - step - at + k];
         }
-}
-
-/* To the nearest, halves to even, of values from 0 to 255: the sum pushes the fraction out of the mantissa.
- * */
-static void make_rounding(leat__chain *chain) {
-    chain->n = 2;
-    chain->channels = 1;
-    for (int i = 0; i < LEAT_CHAIN_PERIOD + 4; i++) {
-        chain->mul[0][i] = chain->mul[1][i] = 1.0f;
-        chain->add[0][i] = 0x1.8p23f;
-        chain->add[1][i] = -0x1.8p23f;
-    }
 }
 
 /* ----------------------------------------------------------------------------------------------- blur */
@@ -98,14 +86,10 @@ int leat__blur_run(const leat__blur *blur, const leat__image_dsp *dsp, void *dst
                    .margin = (size_t)rx * (size_t)channels};
     size_t stride;
     const int taps = LEAT_MAX(blur->taps_x, blur->taps_y);
-    LEAT_TRY(make_room(scratch, (size_t)blur->taps_y + 3, j.n + 2 * j.margin, &stride, (size_t)taps, err));
-    float *row = (float *)(void *)scratch[0].data, *sum = row + stride, *zeros = sum + stride,
-          *ring = zeros + stride;
+    LEAT_TRY(make_room(scratch, (size_t)blur->taps_y + 2, j.n + 2 * j.margin, &stride, (size_t)taps, err));
+    float *row = (float *)(void *)scratch[0].data, *zeros = row + stride, *ring = zeros + stride;
     const void **rows = (const void **)(void *)scratch[1].data;
     memset(zeros, 0, j.n * sizeof(float));
-    leat__chain rounding;
-    make_rounding(&rounding);
-
     int loaded = 0;
     for (int y = 0; y < height; y++) {
         for (; loaded < height && loaded <= y + ry; loaded++) {
@@ -120,11 +104,10 @@ int leat__blur_run(const leat__blur *blur, const leat__image_dsp *dsp, void *dst
                           ? zeros
                           : ring + (size_t)(reflected(v, height) % blur->taps_y) * stride;
         }
-        float *out = to == LEAT_DTYPE_U8 ? sum : (float *)dst + (size_t)y * j.n;
-        dsp->sum_v_f32(out, rows, blur->weight_y, blur->taps_y, 1.0f, j.n);
-        if (to != LEAT_DTYPE_U8) continue;
-        dsp->from_f32(sum, sum, j.n, &rounding, false);
-        dsp->u8_from_f32((uint8_t *)dst + (size_t)y * j.n, sum, j.n);
+        const size_t at = (size_t)y * j.n;
+        if (to == LEAT_DTYPE_U8)
+            dsp->sum_v_round((uint8_t *)dst + at, rows, blur->weight_y, blur->taps_y, j.n);
+        else dsp->sum_v_f32((float *)dst + at, rows, blur->weight_y, blur->taps_y, 1.0f, j.n);
     }
     return 0;
 }

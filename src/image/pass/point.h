@@ -132,4 +132,11 @@ static inline float leat__sum_column_f32(const void *const *rows, const float *w
     return sum * scale;
 }
 
+/* The first sum pushes the fraction out of the mantissa. What is too large for that is too large for a byte. */
+static inline uint8_t leat__sum_column_round(const void *const *rows, const float *weight, int n_taps,
+                                             size_t i) {
+    const float sum = leat__sum_column_f32(rows, weight, n_taps, 1.0f, i);
+    return leat__u8_from_f32((sum + 0x1.8p23f) - 0x1.8p23f);
+}
+
 #endif

@@ -40,6 +40,10 @@ static LEAT_FN_SUM_V(sum_v_f32_c) {
     for (size_t i = 0; i < n; i++) dst[i] = leat__sum_column_f32(rows, weight, n_taps, scale, i);
 }
 
+static LEAT_FN_SUM_V_ROUND(sum_v_round_c) {
+    for (size_t i = 0; i < n; i++) dst[i] = leat__sum_column_round(rows, weight, n_taps, i);
+}
+
 static LEAT_FN_NEAREST(nearest_c) {
     uint8_t *out = dst;
     const uint8_t *in = src;
@@ -75,5 +79,6 @@ void leat__image_dsp_init_resample_c(leat__image_dsp *dsp) {
     dsp->pil_v = pil_v_c;
     dsp->sum_v_u8 = sum_v_u8_c;
     dsp->sum_v_f32 = sum_v_f32_c;
+    dsp->sum_v_round = sum_v_round_c;
     dsp->nearest = nearest_c;
 }

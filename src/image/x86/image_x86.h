@@ -11,6 +11,7 @@ void leat__image_dsp_init_point_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_planar_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_line_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_stats_avx2(leat__image_dsp *dsp);
+void leat__image_dsp_init_sum_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_tables_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_mix_avx2(leat__image_dsp *dsp);
 void leat__image_dsp_init_colour_avx2(leat__image_dsp *dsp);

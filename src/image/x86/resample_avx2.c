@@ -479,46 +479,6 @@ static LEAT_FN_SUM_H(sum_h_gray_avx2) {
     for (; i < taps->n_out; i++) leat__sum_pixel(dst + i, src, taps, i, 1);
 }
 
-/* Eight values of a row of either type. */
-LEAT_INLINE __m256 load_eight(const void *row, size_t i, bool bytes) {
-    if (!bytes) return _mm256_loadu_ps((const float *)row + i);
-    const __m128i v = _mm_loadl_epi64((const __m128i *)(const void *)((const uint8_t *)row + i));
-    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(v));
-}
-
-/* 8 * n columns, n a constant. */
-LEAT_INLINE void sum_columns(float *dst, const void *const *rows, const float *weight, int n_taps,
-                             float scale, size_t i, int n, bool bytes) {
-    const __m256 zero = _mm256_setzero_ps(), last = _mm256_set1_ps(scale);
-    __m256 sum[4] = {zero, zero, zero, zero};
-    for (int t = 0; t < n_taps; t++) {
-        const __m256 w = _mm256_broadcast_ss(weight + t);
-        LEAT_UNROLL
-        for (int j = 0; j < n; j++)
-            sum[j] = _mm256_add_ps(sum[j], _mm256_mul_ps(load_eight(rows[t], i + 8 * (size_t)j, bytes), w));
-    }
-    LEAT_UNROLL
-    for (int j = 0; j < n; j++) _mm256_storeu_ps(dst + i + 8 * (size_t)j, _mm256_mul_ps(sum[j], last));
-}
-
-LEAT_INLINE void sum_rows(float *dst, const void *const *rows, const float *weight, int n_taps, float scale,
-                          size_t n, bool bytes) {
-    size_t i = 0;
-    for (; i + 32 <= n; i += 32) sum_columns(dst, rows, weight, n_taps, scale, i, 4, bytes);
-    for (; i + 8 <= n; i += 8) sum_columns(dst, rows, weight, n_taps, scale, i, 1, bytes);
-    for (; i < n; i++)
-        dst[i] = bytes ? leat__sum_column_u8(rows, weight, n_taps, scale, i)
-                       : leat__sum_column_f32(rows, weight, n_taps, scale, i);
-}
-
-static LEAT_FN_SUM_V(sum_v_u8_avx2) {
-    sum_rows(dst, rows, weight, n_taps, scale, n, true);
-}
-
-static LEAT_FN_SUM_V(sum_v_f32_avx2) {
-    sum_rows(dst, rows, weight, n_taps, scale, n, false);
-}
-
 void leat__image_dsp_init_resample_avx2(leat__image_dsp *dsp) {
     dsp->tf_h_u8[1] = tf_h_gray_avx2;
     dsp->tf_h_u8[3] = tf_h_rgb_avx2;
@@ -534,6 +494,4 @@ void leat__image_dsp_init_resample_avx2(leat__image_dsp *dsp) {
     dsp->sum_h[1] = sum_h_gray_avx2;
     dsp->sum_h[3] = sum_h_rgb_avx2;
     dsp->sum_h[4] = sum_h_rgba_avx2;
-    dsp->sum_v_u8 = sum_v_u8_avx2;
-    dsp->sum_v_f32 = sum_v_f32_avx2;
 }
