@@ -60,8 +60,9 @@ RULES = """## How it was measured
   random_resized_crop leat resizes as Pillow does, antialiased, which is more work than what tf.data, OpenCV, Grain, Albumentations and DALI
   do. Those that resize u8 pixels round once more, so that their mean difference is some tenths.
 - The limit is a loop of its own in C on the same data, with as many threads (`leat bench --roofline`): libjpeg-turbo, libpng or libwebp
-  decoding whole files from memory, and nothing else; or memcpy of the output, for a cache out of memory that holds all of it. leat can be
-  above it: it has its own decoders for JPEG and PNG, decodes only what a crop needs, and stores past the processor's caches.
+  decoding whole files from memory, and nothing else; or memcpy of the bytes of a sample, out of memory as large as the source (256 MiB at
+  most), to as many as its output has, in a ring as large as leat's; for a cache, out of memory that holds all of it. leat can be above it: it
+  has its own decoders for JPEG and PNG, decodes only what a crop needs, and stores past the processor's caches.
 - tf.data's best form does what its guide on performance says: elements of 32x32 are batched first and worked on together; it normalises
   by one product and one difference.
 - Small files are copies of {small} files. Pictures of 12 megapixels are 48 of the others on one sheet; PNG, progressive and WebP

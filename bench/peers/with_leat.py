@@ -50,7 +50,7 @@ def text(job: Job) -> str:
     elif job.kind == "cached":
         flip = "" if job.fixed else " | random_flip_left_right"
         made = f"folder '{job.data}' | decode | resize {job.side} {job.side} | cache{shuffle}{flip}"
-    elif job.kind == "cifar":  # for the limit: the Python package takes the arrays themselves
+    elif job.kind == "cifar":  # for the bare loop of the limit: the Python package takes the arrays themselves
         made = f"npy image='{job.data}:x' label='{job.data}:y'{shuffle} | random_crop 32 32 padding=4 | random_flip_left_right | {NORMAL}"
     elif job.kind == "tutorial":
         made = f"folder '{job.data}'{shuffle} | decode | resize {job.side} {job.side}"

@@ -445,7 +445,8 @@ typedef struct leat_roofline {
 
 /* The ceiling for a pipeline, measured by a bare loop on the same data with the same number of threads for about
  * `seconds`: for encoded images, full decoding of the files from memory with libjpeg-turbo; for records and arrays, memcpy
- * of a sample's output bytes into a ring as large as the pipeline's. */
+ * of the bytes of a sample, out of memory as large as the source (256 MiB at most), to as many as its output has, in a ring as
+ * large as the pipeline's. */
 LEAT_API int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *pipeline,
                                    double seconds, leat_error *err);
 

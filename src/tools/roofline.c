@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ceiling that a pipeline is held against: the least that any program must do with the same data, in a
  * bare loop, with the same number of threads. For encoded images that is decoding them in full with
- * libjpeg-turbo as it comes, from memory; for everything else it is memcpy of the output, sample by sample,
- * into a ring as large as ours. With a cache the samples are gathered, in no order, from memory that holds all
- * of them. */
+ * libjpeg-turbo as it comes, from memory. For everything else it is memcpy of as many bytes as a sample of the output
+ * has, into a ring as large as ours, out of memory that is as large as the source: the bytes of a sample there are read
+ * once and written as often as it takes. With a cache that memory holds what the cache would. */
 #include <stdio.h>
 
 #include <jpeglib.h>
@@ -20,6 +20,7 @@
 
 enum { IMAGES_MAX = 2000, THREADS_MAX = 256 };
 static const size_t preload_max = (size_t)1 << 30, ring_max = (size_t)1 << 30;
+static const size_t from_max = (size_t)1 << 28; /* more than any cache holds */
 
 typedef struct encoded { /* an image file in memory */
     size_t offset, bytes;
@@ -34,8 +35,9 @@ typedef struct ceiling {
     int per_sample;  /* images that a sample has                           */
     bool fast;       /* JPEGs by the fast transform, as the pipeline does  */
     uint8_t *from, *ring;
-    size_t ring_bytes, record, from_bytes;
-    bool gathers;
+    size_t ring_bytes, record; /* record: bytes of a sample in the ring */
+    size_t from_bytes, piece;  /* piece: bytes of a sample in the source */
+    bool gathers;              /* samples of the source come in no order */
     leat__mutex mutex;
     leat__cond change;
     int n_running;
@@ -147,6 +149,11 @@ static void decode_loop(climber *self, uint64_t begin, uint64_t until) {
 
 /* --------------------------------------------------------------------------------------------- copy */
 
+static void copy_sample(const ceiling *roof, uint8_t *to, const uint8_t *from) {
+    for (size_t done = 0; done < roof->record; done += roof->piece)
+        memcpy(to + done, from, LEAT_MIN(roof->piece, roof->record - done));
+}
+
 static void copy_loop(climber *self, uint64_t begin, uint64_t until) {
     const ceiling *roof = self->roof;
     const size_t n = roof->ring_bytes / roof->record;
@@ -154,14 +161,15 @@ static void copy_loop(climber *self, uint64_t begin, uint64_t until) {
     const size_t end = LEAT_MAX(n * (size_t)(self->number + 1) / (size_t)self->of, first + 1);
     /* The clock is read about once a megabyte. */
     const size_t run = LEAT_CLAMP(((size_t)1 << 20) / roof->record, (size_t)1, (size_t)65536);
-    const size_t n_from = roof->from_bytes / roof->record;
-    size_t at = first;
+    const size_t n_from = roof->from_bytes / roof->piece;
+    size_t at = first, next = n_from * (size_t)self->number / (size_t)self->of;
     for (uint64_t now = begin; now < until; now = leat__now_ns()) {
         for (size_t i = 0; i < run; i++) {
             const size_t from =
-                roof->gathers ? leat__mix64(self->items + i + (uint64_t)self->number) % n_from : at;
-            memcpy(roof->ring + at * roof->record, roof->from + from * roof->record, roof->record);
+                roof->gathers ? leat__mix64(self->items + i + (uint64_t)self->number) % n_from : next;
+            copy_sample(roof, roof->ring + at * roof->record, roof->from + from * roof->piece);
             if (++at == end) at = first;
+            if (++next == n_from) next = 0;
         }
         self->items += run;
         if (atomic_load(&self->roof->stop)) break;
@@ -324,20 +332,40 @@ static int preload(ceiling *roof, leat__plan *plan, leat_error *err) {
     return rc;
 }
 
-static int prepare_ring(ceiling *roof, const leat__plan *plan, leat_error *err) {
+/* Whether the first samples come in another order than that of the source. */
+static bool is_shuffled(leat__order *order) {
+    const uint64_t n = LEAT_MIN(leat__order_length(order), (uint64_t)8);
+    for (uint64_t i = 1; i < n; i++)
+        if (leat__order_map(order, 0, i).sample < leat__order_map(order, 0, i - 1).sample) return true;
+    return false;
+}
+
+/* What is copied from. The records of a stream are not counted before they were read: they come from where the ring's bytes do. */
+static void size_source(ceiling *roof, leat__plan *plan) {
+    const leat__source *source = plan->source;
+    const bool known = !plan->stream && source->n_samples > 0 && source->bytes_max > 0;
+    const bool cached = plan->caching.wanted;
+    roof->piece = roof->record;
+    roof->from_bytes = roof->ring_bytes;
+    if (!cached && !known) return;
+    /* Short pieces would measure the calls, and not the bytes. */
+    if (!cached)
+        roof->piece = LEAT_CLAMP(source->bytes_max, LEAT_MIN(roof->record, (size_t)1024), roof->record);
+    const uint64_t most = LEAT_MAX((cached ? ring_max : from_max) / roof->piece, (size_t)1);
+    roof->from_bytes = (size_t)LEAT_CLAMP(source->n_samples, (uint64_t)1, most) * roof->piece;
+    roof->gathers = cached || is_shuffled(&plan->order);
+}
+
+static int prepare_ring(ceiling *roof, leat__plan *plan, leat_error *err) {
     for (int i = 0; i < plan->n_outputs; i++) roof->record += plan->output[i].usual;
     roof->record = LEAT_MAX(roof->record, (size_t)1);
     const size_t n = (size_t)LEAT_MAX(plan->n_slots_begin, 1) * (size_t)plan->batch;
     roof->ring_bytes = LEAT_CLAMP(ring_max / roof->record, (size_t)1, n) * roof->record;
-    roof->gathers = plan->caching.wanted;
-    roof->from_bytes = roof->ring_bytes;
-    if (roof->gathers)
-        roof->from_bytes =
-            (size_t)LEAT_CLAMP(plan->source->n_samples, 1, ring_max / roof->record) * roof->record;
+    size_source(roof, plan);
     roof->from = leat__alloc_pages(roof->from_bytes);
     roof->ring = leat__alloc_pages(roof->ring_bytes);
     if (!roof->from || !roof->ring)
-        return leat__fail_memory(err, 2 * roof->ring_bytes, "the ring of the ceiling");
+        return leat__fail_memory(err, roof->from_bytes + roof->ring_bytes, "the ring of the ceiling");
     /* Every page is there before the clock runs, and none of them is the zero page. */
     memset(roof->from, 1, roof->from_bytes);
     memset(roof->ring, 2, roof->ring_bytes);
@@ -355,12 +383,12 @@ static void describe(const ceiling *roof, char *what, size_t cap) {
     if (roof->n_images > 0)
         snprintf(what, cap, "%s decoding %zu files in full, from memory%s", how, roof->n_images,
                  roof->fast && roof->n_jpegs > 0 ? ", with the fast IDCT" : "");
-    else if (roof->gathers)
+    else if (roof->piece == roof->record)
         snprintf(what, cap, "memcpy of %zu bytes a sample out of %.1f MB into a ring of %.1f MB",
                  roof->record, (double)roof->from_bytes / 1e6, (double)roof->ring_bytes / 1e6);
     else
-        snprintf(what, cap, "memcpy of %zu bytes a sample into a ring of %.1f MB", roof->record,
-                 (double)roof->ring_bytes / 1e6);
+        snprintf(what, cap, "memcpy of %zu to %zu bytes a sample out of %.1f MB into a ring of %.1f MB",
+                 roof->piece, roof->record, (double)roof->from_bytes / 1e6, (double)roof->ring_bytes / 1e6);
 }
 
 int leat_roofline_measure(leat_roofline *out, const leat_spec *spec, const leat_config *pipeline,

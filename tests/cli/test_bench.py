@@ -74,7 +74,7 @@ def test_the_ceiling_is_named_after_its_library(leat, pictures, kept, library):
 def test_the_ceiling_of_records(leat, records):
     path = records("a.tfrecord", [{"image": paint(8, 8, i).tobytes(), "label": i} for i in range(9)])
     text = f"tfrecord {path} | parse image:bytes label:int64 | decode_raw image u8 | reshape image 8 8 3 | cast image f32 | batch 4"
-    assert measure(leat, text, "--roofline")["roofline_what"].startswith("memcpy of 776 bytes a sample into a ring")
+    assert measure(leat, text, "--roofline")["roofline_what"].startswith("memcpy of 776 bytes a sample out of ")
     jpegs = records("b.tfrecord", [{"image": b"\xff\xd8 no picture", "label": 1}])
     line = leat("bench", f"tfrecord {jpegs} | parse image:bytes | decode | resize 4 4 | batch 2", "--roofline", code=1).stderr
     assert "b.tfrecord: record 0 at byte 0: decode" in line

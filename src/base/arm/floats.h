@@ -100,6 +100,16 @@ LEAT_NEON __m128i leat_neon_whole(__m128 a) {
 LEAT_NEON __m256i _mm256_cvttps_epi32(__m256 x) {
     return (__m256i){leat_neon_whole(x.lo), leat_neon_whole(x.hi)};
 }
+/* To the nearest, halves to even. */
+LEAT_NEON __m128i leat_neon_nearest(__m128 a) {
+    return (__m128i)vbslq_s32((uint32x4_t)(a < 0x1p31f), vcvtnq_s32_f32(a), vdupq_n_s32(INT32_MIN));
+}
+LEAT_NEON __m256i _mm256_cvtps_epi32(__m256 x) {
+    return (__m256i){leat_neon_nearest(x.lo), leat_neon_nearest(x.hi)};
+}
+LEAT_NEON __m128 _mm256_cvtpd_ps(__m256d x) {
+    return vcvt_high_f32_f64(vcvt_f32_f64(x.lo), x.hi);
+}
 LEAT_NEON __m256d _mm256_cvtps_pd(__m128 a) {
     return (__m256d){vcvt_f64_f32(vget_low_f32(a)), vcvt_high_f64_f32(a)};
 }

@@ -92,6 +92,7 @@ LEAT_NEON_SAME(unpacklo_epi64)
 LEAT_NEON_SAME(unpackhi_epi64)
 LEAT_NEON_SAME(shuffle_epi8)
 LEAT_NEON_HALVES_1(__m256i, abs_epi16, _mm_abs_epi16(a))
+LEAT_NEON_HALVES_2(__m256i, mul_epu32, vmull_u32(vmovn_u64(U64(a)), vmovn_u64(U64(b))))
 
 #define LEAT_NEON_SHIFT_TWICE(name)                                 \
     LEAT_NEON __m256i _mm256_##name(__m256i x, int n) {             \
@@ -134,6 +135,10 @@ LEAT_NEON __m256i _mm256_cvtepu16_epi32(__m128i a) {
 }
 LEAT_NEON __m256i _mm256_cvtepu8_epi32(__m128i a) {
     return _mm256_cvtepu16_epi32((__m128i)vmovl_u8(vget_low_u8(U8(a))));
+}
+
+LEAT_NEON __m256i _mm256_cvtepi32_epi64(__m128i a) {
+    return (__m256i){(__m128i)vmovl_s32(vget_low_s32(S32(a))), (__m128i)vmovl_high_s32(S32(a))};
 }
 
 /* --------------------------------------------------------------------------------- values, memory */

@@ -17,7 +17,7 @@ static int fold(int i, int n, leat__pad_mode mode) {
 static int bordered_row(leat__rows *rows, int y, const void **out, leat_error *err) {
     const leat__bordered *b = rows->user;
     leat__rows *inner = b->inner;
-    const size_t pixel = (size_t)rows->channels * leat_dtype_size(rows->dtype);
+    const size_t pixel = b->pixel;
     const int from = y - b->border.top;
     const bool outside = from < 0 || from >= inner->height;
     if (outside && b->mode == LEAT_PAD_CONSTANT) {
@@ -44,15 +44,17 @@ static int bordered_row(leat__rows *rows, int y, const void **out, leat_error *e
     return 0;
 }
 
-static void fill_row(uint8_t *row, const leat__rows *rows, const float fill[4]) {
-    const int n = rows->width * rows->channels;
-    for (int i = 0; i < n; i++) {
-        const int c = rows->channels <= 4 ? i % rows->channels : 0;
+/* One pixel, which is repeated: small pictures have a row of fill each. */
+static void fill_row(uint8_t *row, const leat__rows *rows, size_t pixel, const float fill[4]) {
+    for (int i = 0; i < rows->channels; i++) {
+        const int c = rows->channels <= 4 ? i : 0;
         if (rows->dtype == LEAT_DTYPE_U8) row[i] = (uint8_t)LEAT_CLAMP(fill[c], 0.0f, 255.0f);
         else if (rows->dtype == LEAT_DTYPE_U16)
             ((uint16_t *)(void *)row)[i] = (uint16_t)LEAT_CLAMP(fill[c], 0.0f, 65535.0f);
         else ((float *)(void *)row)[i] = fill[c];
     }
+    const size_t bytes = (size_t)rows->width * pixel;
+    for (size_t done = pixel; done < bytes; done *= 2) memcpy(row + done, row, LEAT_MIN(done, bytes - done));
 }
 
 int leat__border_rows(leat__rows *outer, leat__bordered *b, leat__rows *inner, const leat__border *border,
@@ -67,13 +69,13 @@ int leat__border_rows(leat__rows *outer, leat__bordered *b, leat__rows *inner, c
     if (LEAT_MIN(outer->height, outer->width) < 1 || LEAT_MAX(outer->height, outer->width) > SIDE_MAX)
         return leat__fail(err, LEAT_ERR_SHAPE, "%dx%d pixels do not become %dx%d (height x width)",
                           inner->height, inner->width, outer->height, outer->width);
-    const size_t step = LEAT_ALIGN_UP(
-        (size_t)outer->width * (size_t)outer->channels * leat_dtype_size(outer->dtype) + LEAT_ROW_PAD,
-        (size_t)LEAT_CACHE_LINE);
+    b->pixel = (size_t)outer->channels * leat_dtype_size(outer->dtype);
+    const size_t step =
+        LEAT_ALIGN_UP((size_t)outer->width * b->pixel + LEAT_ROW_PAD, (size_t)LEAT_CACHE_LINE);
     if (!leat__buf_reserve(memory, 2 * step)) return leat__fail_memory(err, 2 * step, "rows of a picture");
     b->row = memory->data;
     b->blank = memory->data + step;
-    fill_row(b->blank, outer, border->fill);
-    memcpy(b->row, b->blank, step);
+    fill_row(b->blank, outer, b->pixel, border->fill);
+    memcpy(b->row, b->blank, (size_t)outer->width * b->pixel);
     return 0;
 }

@@ -22,6 +22,7 @@ typedef struct leat__bordered { /* what the rows of a picture with a border need
     leat__rows *inner;
     leat__border border;
     leat__pad_mode mode;
+    size_t pixel;         /* bytes of one                                    */
     uint8_t *row, *blank; /* one that is put together, and one of fill alone */
 } leat__bordered;
 

@@ -25,7 +25,7 @@ int leat__job_fetch(const leat__job *j, int y, const void **row) {
     if (src->data) *row = src->data + (ptrdiff_t)y * src->stride;
     else LEAT_TRY(src->row(src, y, row, j->err));
     const size_t width = (size_t)src->width;
-    if ((uintptr_t)*row % leat_dtype_size(src->dtype)) { /* raw bytes of a record */
+    if ((uintptr_t)*row & j->odd) { /* raw bytes of a record */
         LEAT_TRY(leat__job_reserve(j, &j->scratch->moved, width, j->pixel_in));
         *row =
             memcpy(j->scratch->moved.data, *row, width * (size_t)j->channels * leat_dtype_size(src->dtype));
@@ -311,6 +311,7 @@ int leat__pass_run(leat__pass *pass, const leat__image_dsp *dsp, leat__rows *src
     const bool weighted = !kept && !pass->warp && leat__resample_gives_f32(pass->resample);
     j.in = weighted && src->dtype == LEAT_DTYPE_U16 ? LEAT_DTYPE_F32 : src->dtype;
     j.pixel_in = (size_t)src->channels * leat_dtype_size(j.in);
+    j.odd = leat_dtype_size(src->dtype) - 1;
     j.plane = (size_t)pass->height * (size_t)pass->width;
     j.chunk = LEAT_ALIGN_UP(LEAT_MAX((size_t)CHUNK_VALUES, (size_t)src->channels), (size_t)16);
     if (is_measured(pass)) LEAT_TRY(leat__job_measure(&j));

@@ -24,6 +24,7 @@ typedef struct leat__job {
     size_t chunk;    /* values in that buffer                    */
     int in;          /* type of the rows that are fetched         */
     size_t pixel_in; /* bytes of their pixels                     */
+    size_t odd;      /* bits that no address of a source row may have */
     size_t plane;    /* pixels of the output                      */
 } leat__job;
 

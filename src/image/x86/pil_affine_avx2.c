@@ -50,8 +50,8 @@ LEAT_INLINE void find(places *to, size_t k, const frame *f, int x) {
                   above = _mm256_mul_epu32(_mm256_cvtepi32_epi64(j), f->stride);
     const __m256i bytes = _mm256_add_epi64(_mm256_add_epi64(above, column), _mm256_add_epi64(column, column));
     _mm256_store_si256((__m256i *)(void *)(to->at + k), bytes);
-    _mm_store_ps(to->tx + k, _mm256_cvtpd_ps(_mm256_sub_pd(u, _mm256_cvtepi32_pd(i))));
-    _mm_store_ps(to->ty + k, _mm256_cvtpd_ps(_mm256_sub_pd(v, _mm256_cvtepi32_pd(j))));
+    _mm_storeu_ps(to->tx + k, _mm256_cvtpd_ps(_mm256_sub_pd(u, _mm256_cvtepi32_pd(i))));
+    _mm_storeu_ps(to->ty + k, _mm256_cvtpd_ps(_mm256_sub_pd(v, _mm256_cvtepi32_pd(j))));
 }
 
 /* Eight bytes at p + a in the low half, at p + b in the high half. */
@@ -120,7 +120,7 @@ LEAT_INLINE __m256 unsure_of(__m256 x, __m256i whole, __m256i a, __m256i b, __m2
     const __m256i differ = _mm256_or_si256(_mm256_or_si256(_mm256_xor_si256(a, b), _mm256_xor_si256(c, d)),
                                            _mm256_xor_si256(a, c));
     const __m256 alike = _mm256_castsi256_ps(_mm256_cmpeq_epi32(differ, _mm256_setzero_si256()));
-    return _mm256_andnot_ps(alike, _mm256_cmp_ps(rest(x, whole), _mm256_set1_ps(2 * CLOSE), _CMP_LE_OQ));
+    return _mm256_andnot_ps(alike, _mm256_cmp_ps(rest(x, whole), _mm256_set1_ps(2 * CLOSE), _CMP_LT_OQ));
 }
 
 /* The eight pixels from x on, whose places are those from number k on. */
@@ -135,7 +135,7 @@ LEAT_INLINE void blend_eight(uint8_t *dst, const uint8_t *src, const leat__pil_r
     const __m256i red = _mm256_cvttps_epi32(r), green = _mm256_cvttps_epi32(g), blue = _mm256_cvttps_epi32(b);
     store(dst, red, green, blue);
     const __m256 least = _mm256_min_ps(rest(r, red), _mm256_min_ps(rest(g, green), rest(b, blue)));
-    if (LEAT_LIKELY(!_mm256_movemask_ps(_mm256_cmp_ps(least, _mm256_set1_ps(2 * CLOSE), _CMP_LE_OQ)))) return;
+    if (LEAT_LIKELY(!_mm256_movemask_ps(_mm256_cmp_ps(least, _mm256_set1_ps(2 * CLOSE), _CMP_LT_OQ)))) return;
     const __m256 of_r = unsure_of(r, red, top.left.r, top.right.r, bottom.left.r, bottom.right.r);
     const __m256 of_g = unsure_of(g, green, top.left.g, top.right.g, bottom.left.g, bottom.right.g);
     const __m256 of_b = unsure_of(b, blue, top.left.b, top.right.b, bottom.left.b, bottom.right.b);
