@@ -64,6 +64,9 @@ typedef struct leat__chain {
 #define LEAT_FN_FROM_RGB8_TURNED(name) \
     void name(float *dst, const uint8_t *src, size_t n, const leat__chain *chain, bool stream)
 
+/* The same as bytes. With stream, dst is aligned to 32 bytes and n is a multiple of 32. */
+#define LEAT_FN_RGB8_TURNED(name) void name(uint8_t *dst, const uint8_t *src, size_t n, bool stream)
+
 /* n pixels into planes that begin plane values apart. */
 #define LEAT_FN_PLANAR_FROM_U8(name)                                                \
     void name(float *dst, size_t plane, const uint8_t *src, size_t n, int channels, \
@@ -168,6 +171,7 @@ typedef struct leat__image_dsp {
     LEAT_FN_FROM_U8((*from_u8));
     LEAT_FN_FROM_F32((*from_f32));
     LEAT_FN_FROM_RGB8_TURNED((*from_rgb8_turned));
+    LEAT_FN_RGB8_TURNED((*rgb8_turned));
     LEAT_FN_LERP((*lerp));
     LEAT_FN_PLANAR_FROM_U8((*planar_from_u8[5]));
     LEAT_FN_PLANAR_FROM_F32((*planar_from_f32[5]));

@@ -35,6 +35,22 @@ static void check_reverse(const leat__image_dsp *c, const leat__image_dsp *isa, 
     }
 }
 
+/* Past the caches too, where the place and the number of pixels allow it. */
+static void check_rgb8_turned(const leat__image_dsp *c, const leat__image_dsp *isa, int arg) {
+    (void)arg;
+    for (int round = 0; round < K_ROUNDS; round++) {
+        void *a, *b;
+        const bool stream = k_below(2);
+        const size_t n = stream ? random_count() / 32 * 32 : random_count();
+        uint8_t *src = k_input(0, 3 * n);
+        k_fill(src, 3 * n);
+        k_outputs(3 * n, stream ? 32 * k_below(2) : k_below(64), &a, &b);
+        c->rgb8_turned(a, src, n, stream);
+        isa->rgb8_turned(b, src, n, stream);
+        k_compare(3 * n, 0, "%zu pixels, stream %d", n, stream);
+    }
+}
+
 static void check_lut(const leat__image_dsp *c, const leat__image_dsp *isa, int arg) {
     (void)arg;
     for (int round = 0; round < K_ROUNDS; round++) {
@@ -147,6 +163,7 @@ const k_case k_line_cases[] = {
     {"reverse_rgba8", 4, check_reverse, bench_reverse},
     {"reverse_rgb32", 12, check_reverse, bench_reverse},
     {"reverse_rgba32", 16, check_reverse, bench_reverse},
+    {"rgb8_turned", 3, check_rgb8_turned, NULL},
     {"reverse_any", 7, check_reverse, NULL},
     {"lut", 0, check_lut, bench_lut},
     {"lut_each_rgb", 3, check_lut_each, NULL},

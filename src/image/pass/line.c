@@ -13,6 +13,11 @@ static LEAT_FN_REVERSE(reverse_c) {
     for (size_t i = 0; i < n; i++) memcpy(out + i * pixel_bytes, in + (n - 1 - i) * pixel_bytes, pixel_bytes);
 }
 
+static LEAT_FN_RGB8_TURNED(rgb8_turned_c) {
+    (void)stream;
+    reverse_c(dst, src, n, 3);
+}
+
 static LEAT_FN_LUT(lut_c) {
     for (size_t i = 0; i < n; i++) dst[i] = lut[src[i]];
 }
@@ -43,6 +48,7 @@ static LEAT_FN_ALPHA(alpha_divide_c) {
 void leat__image_dsp_init_line_c(leat__image_dsp *dsp) {
     dsp->copy = copy_c;
     dsp->reverse = reverse_c;
+    dsp->rgb8_turned = rgb8_turned_c;
     dsp->lut = lut_c;
     dsp->lut_each = lut_each_c;
     dsp->alpha_multiply = alpha_multiply_c;

@@ -128,11 +128,14 @@ void leat__job_store_row(const leat__job *j, int y, const void *src, int dtype) 
 
 /* -------------------------------------------------------------------------------- without resampling */
 
-/* RGB bytes that become floats are turned on their way; lines that are stored past the caches must be whole. */
+/* RGB bytes are turned on their way to bytes or floats; lines that are stored past the caches must be whole. */
 static bool turns_in_store(const leat__job *j) {
     const leat__pass *pass = j->pass;
-    const bool lines = (uintptr_t)j->dst % LEAT_CACHE_LINE == 0 && pass->width % 16 == 0;
-    return pass->flip_x && !j->chunked && !pass->nchw && pass->dtype == LEAT_DTYPE_F32 &&
+    const bool floats = pass->dtype == LEAT_DTYPE_F32;
+    const bool rows =
+        floats ? pass->width % 16 == 0 : pass->width % 32 == 0 && j->plane % LEAT_CACHE_LINE == 0;
+    const bool lines = (uintptr_t)j->dst % LEAT_CACHE_LINE == 0 && rows;
+    return pass->flip_x && !j->chunked && !pass->nchw && (floats || pass->dtype == LEAT_DTYPE_U8) &&
            j->src->dtype == LEAT_DTYPE_U8 && j->channels == 3 && (lines || !pass->stream);
 }
 
@@ -158,8 +161,10 @@ static int run_turned(const leat__job *j) {
         LEAT_TRY(leat__job_fetch(j, y, &row));
         if (j->src->data && i + ahead < pass->height)
             foresee_row(j->src->data + (upward ? y - ahead : y + ahead) * j->src->stride, width * 3);
-        float *dst = (float *)(void *)j->dst + (size_t)place * width * 3;
-        j->dsp->from_rgb8_turned(dst, row, width, leat__job_last_chain(j), pass->stream);
+        uint8_t *dst = j->dst + (size_t)place * width * 3 * leat_dtype_size(pass->dtype);
+        if (pass->dtype == LEAT_DTYPE_U8) j->dsp->rgb8_turned(dst, row, width, pass->stream);
+        else
+            j->dsp->from_rgb8_turned((float *)(void *)dst, row, width, leat__job_last_chain(j), pass->stream);
     }
     return 0;
 }

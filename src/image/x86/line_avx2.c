@@ -79,6 +79,35 @@ static void reverse_3(uint8_t *out, const uint8_t *in, size_t n) {
     reverse_rest(out, in, 0, n, 3);
 }
 
+/* 16 bytes that begin in the first, the second or the third byte of a pixel come from the 16 at p, and one or two before them. */
+LEAT_INLINE __m256i turned_two(const uint8_t *p, const uint8_t *q, __m256i after, __m256i before) {
+    const __m256i a = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(p)), load16(q), 1);
+    const __m256i b = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(p - 2)), load16(q - 2), 1);
+    return _mm256_or_si256(_mm256_shuffle_epi8(a, after), _mm256_shuffle_epi8(b, before));
+}
+
+#define FIRST 13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, -1
+#define SECOND 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, -1, -1
+#define THIRD 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, -1, -1, 0
+#define NONE_13 -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1
+static LEAT_FN_RGB8_TURNED(rgb8_turned_avx2) {
+    if (!stream) {
+        reverse_3(dst, src, n);
+        return;
+    }
+    const __m256i after[3] = {_mm256_setr_epi8(FIRST, SECOND), _mm256_setr_epi8(THIRD, FIRST),
+                              _mm256_setr_epi8(SECOND, THIRD)};
+    const __m256i before[3] = {_mm256_setr_epi8(NONE_13, -1, -1, 0, NONE_13, -1, 0, 1),
+                               _mm256_setr_epi8(NONE_13, 0, 1, -1, NONE_13, -1, -1, 0),
+                               _mm256_setr_epi8(NONE_13, -1, 0, 1, NONE_13, 0, 1, -1)};
+    for (const uint8_t *p = src + 3 * n; p > src; dst += 96) {
+        p -= 96;
+        _mm256_stream_si256((__m256i *)(void *)dst, turned_two(p + 80, p + 65, after[0], before[0]));
+        _mm256_stream_si256((__m256i *)(void *)(dst + 32), turned_two(p + 50, p + 32, after[1], before[1]));
+        _mm256_stream_si256((__m256i *)(void *)(dst + 64), turned_two(p + 17, p + 2, after[2], before[2]));
+    }
+}
+
 static void reverse_4(uint8_t *out, const uint8_t *in, size_t n) {
     const __m256i turn = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
     size_t i = 0;
@@ -218,6 +247,7 @@ static LEAT_FN_ALPHA(alpha_divide_avx2) {
 void leat__image_dsp_init_line_avx2(leat__image_dsp *dsp) {
     dsp->copy = copy_avx2;
     dsp->reverse = reverse_avx2;
+    dsp->rgb8_turned = rgb8_turned_avx2;
     dsp->lut = lut_avx2;
     dsp->alpha_multiply = alpha_multiply_avx2;
     dsp->alpha_divide = alpha_divide_avx2;
