@@ -80,6 +80,12 @@ def test_the_ceiling_of_records(leat, records):
     assert "b.tfrecord: record 0 at byte 0: decode" in line
 
 
+def test_the_ceiling_reads_what_the_source_has(leat):
+    for shuffle in ("", "| shuffle "):
+        result = measure(leat, f"synth 20 32 32 {shuffle}| cast image f32 | batch 4", "--roofline")
+        assert result["roofline_what"].startswith("memcpy of 3072 to 12296 bytes a sample out of 0.1 MB into a ring of ")
+
+
 def test_the_ceiling_of_a_stream(leat, records):
     path = records("a.tfrecord.gz", [{"x": [1.0, 2.0], "label": i} for i in range(50)], "gzip")
     result = measure(leat, f"tfrecord {path} | parse x:float[2] label:int64 | batch 4", "--roofline")

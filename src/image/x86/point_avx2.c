@@ -51,7 +51,7 @@ LEAT_INLINE void sweep(float *dst, const input *in, size_t n, const leat__chain 
         end = i + (n - i) / 16 * 16;
     }
     __m256 mul[LEAT_CHAIN_STAGES][3], add[LEAT_CHAIN_STAGES][3];
-    const size_t phase = stages ? i % channels : 0;
+    const size_t phase = stages && i ? i % channels : 0; /* a division is much for a short row */
     LEAT_UNROLL
     for (int s = 0; s < stages; s++) {
         LEAT_UNROLL
