@@ -288,8 +288,11 @@ static double read_us(const leat__source *source) {
 static void size_task(leat__plan *plan) {
     double us = 0.3 + (double)plan->source->bytes_max / 8000 + read_us(plan->source);
     for (int i = 0; i < plan->n_outputs; i++) us += (double)plan->output[i].usual / 8000;
-    for (int i = 0; i < plan->n_steps; i++)
+    for (int i = 0; i < plan->n_steps; i++) {
         if (plan->step[i].kind == LEAT_STEP_PASS && plan->step[i].as.pass->decode) us += 500;
+        if (plan->step[i].kind == LEAT_STEP_MAP) us += 30; /* most such functions are Python's */
+        plan->calls |= plan->step[i].kind == LEAT_STEP_MAP;
+    }
     plan->grain = (int)LEAT_CLAMP(100 / us + 0.5, 1.0, (double)plan->batch);
     if (plan->group) plan->grain = LEAT_ALIGN_UP(plan->grain, plan->group);
 }

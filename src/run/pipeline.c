@@ -290,7 +290,8 @@ static int take_due(leat_pipeline *pipeline, leat__slot *slot, leat_batch *batch
         pipeline->used_epoch = slot->begin.epoch;
         pipeline->bad_in_a_row = 0;
         hand_over(pipeline, slot, batch);
-        if (pipeline->due <= (uint64_t)pipeline->ring->n_used) /* more may be made ahead now: is_far_ahead */
+        /* More may be made ahead now: is_far_ahead. */
+        if (pipeline->plan.calls || pipeline->due <= (uint64_t)pipeline->ring->n_used)
             pthread_cond_broadcast(&pipeline->ring->work);
         return 1;
     }

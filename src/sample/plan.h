@@ -232,6 +232,7 @@ typedef struct leat__plan {
     int n_slots_begin;
     bool non_temporal; /* the ring does not stay in the last-level cache          */
     int grain;         /* samples in a task                                      */
+    bool calls;        /* a function of the program makes fields                 */
     int group;         /* samples in a group, which one task mixes; 0 = none      */
     int n_group_ops;
     leat__group_op group_op[LEAT_GROUP_OPS_MAX];

@@ -397,6 +397,22 @@ for workers in (None, 1):
     assert said.count("child 3") == said.count("parent 3") == 2
 
 
+def test_one_batch_that_is_taken_calls_the_function_for_few_others():
+    calls = []
+
+    def noted(image):
+        calls.append(1)
+        return image
+
+    ds = leat.synthetic(400, 4, 4).map(noted, image=("u8", (4, 4, 3))).batch(20).configure(threads=2)
+    it = iter(ds)
+    next(it)
+    time.sleep(0.2)
+    assert len(calls) <= 40  # the one that comes next is made meanwhile
+    assert len(list(it)) == 19 and len(calls) <= 800
+    ds.close()
+
+
 def test_a_dataset_with_functions_can_be_pickled():
     ds = synthetic().filter(odd).map(in_place, workers=1).map(resized).resize(4, 4).batch(8)
     images = images_of(ds)

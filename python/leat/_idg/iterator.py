@@ -193,8 +193,8 @@ class EngineIterator(Iterator):
             after.append(lambda x: x.astype(self.dtype))
         return Lowered(made.batch(size).as_tuple("image", "index"), after, lowered.draws)
 
-    def _build(self, draws: int | None = None) -> Lowered:
-        """All samples, epoch after epoch. draws: another stream of draws over the same order."""
+    def _build(self, draws: int | None = None, reads: bool = False) -> Lowered:
+        """All samples, epoch after epoch. draws: another stream of draws over the same order; reads: its batches are wanted now."""
         self._refuse_python()
         seed = self._engine_seed()
         lowered = self._lower(self._source(None), self.batch_size)
@@ -202,8 +202,11 @@ class EngineIterator(Iterator):
             seed = (seed + 0x9E3779B1 * (draws + 1)) & 0x7FFFFFFF
         dataset = lowered.dataset.options(seed=seed)
         if draws is None:
-            try:
-                dataset.element_spec  # opens it: what the engine refuses comes now
+            try:  # what the engine refuses comes when it is opened
+                if reads:
+                    dataset._runs.give(dataset._open(), Cursor())
+                else:
+                    dataset._quiet()
             except (ArgumentError, DTypeError, LimitError, ShapeError, TextError, UnsupportedError) as error:
                 raise Unlowered(str(error)) from None
         return lowered._replace(dataset=dataset)
@@ -222,12 +225,12 @@ class EngineIterator(Iterator):
         if self.n == 0 or self.batch_size < 1:
             raise Unlowered("there is no sample")
 
-    def _engine(self) -> Lowered | None:
-        """The dataset as the generator is now; None if pictures are made one by one."""
+    def _engine(self, reads: bool = False) -> Lowered | None:
+        """The dataset as the generator is now; None if pictures are made one by one. reads: see _build."""
         if not self._is_current():
             self._close()
             try:
-                self._lowered = self._build()
+                self._lowered = self._build(reads=reads)
                 if self._epoch is not None:  # epochs go on behind those of the dataset before
                     self._lowered.dataset._runs.seek(Cursor(self._epoch + 1))
             except Unlowered as reason:
@@ -307,7 +310,7 @@ class EngineIterator(Iterator):
 
     def __next__(self) -> Any:
         with self.lock:
-            engine = self._engine()
+            engine = self._engine(reads=True)
             if engine is None or (self._given_order is not None and self.batch_index):
                 numbers = next(self.index_generator)
                 return self._get_batches_of_transformed_samples(numbers)
