@@ -15,7 +15,7 @@ typedef struct leat__foreseen { /* what is still to be fetched */
 
 static inline void leat__foresee(leat__foreseen *next) {
     const size_t n = LEAT_MIN(next->bytes, LEAT_FORESEE_PIECE);
-    for (size_t at = 0; at < n; at += LEAT_CACHE_LINE) __builtin_prefetch(next->data + at, 0, 2);
+    for (size_t at = 0; at < n; at += LEAT_CACHE_LINE) __builtin_prefetch(next->data + at, 0, 3);
     next->data += n;
     next->bytes -= n;
 }
