@@ -156,8 +156,12 @@ class Chain:
 
     @property
     def works(self) -> bool:
-        """Whether samples are changed on their way, and not only ordered and put together."""
-        return any(each.name not in PLAIN for each in self.operations)
+        """Whether samples are changed on their way, in every epoch, and not only ordered and put together. What stands in front of a
+        cache of arrays in memory is done once: after that TensorFlow puts batches together sooner than it takes ready ones."""
+        names = [each.name for each in self.operations]
+        if isinstance(self.source, Columns) and not self.source.files and "cache" in names:
+            names = names[names.index("cache"):]
+        return any(name not in PLAIN for name in names)
 
     @property
     def channels_first(self) -> bool:

@@ -131,8 +131,14 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
     # ------------------------------------------------------------------------------------------- engine
 
     def _engine(self) -> Any:
-        """The leat.Dataset, open for questions; None if the engine refuses it, and TensorFlow does everything."""
+        """The leat.Dataset, open for questions; None if the engine refuses it, and TensorFlow does everything. Verbs that leave the
+        chain as it is share it with what is in front of them, and its cache and open pipeline with it: distribution puts
+        with_options() behind a data set for every iteration."""
         with self._lock:
+            same = self._parents[0] if len(self._parents) == 1 and getattr(self._parents[0], "_chain", None) is self._chain else None
+            if self._built is None and not self._failed and same is not None:
+                self._built = same._engine()
+                self._failed = self._built is None
             if self._built is None and not self._failed:
                 try:
                     chain = self._chain
