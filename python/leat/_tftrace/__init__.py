@@ -6,7 +6,7 @@
     values.py      what a tensor is to the engine: a constant, a column, a field with operations, a draw
     lower.py       lower_map and lower_filter
     nodes.py       graph nodes; images.py: tf.image; layers.py: Keras layers; records.py: tf.train.Examples; branches.py: tf.cond
-    fold.py        what depends on small columns only is computed by TensorFlow, once
+    fold.py        what depends on small columns only is computed by TensorFlow, once; columns.py: for all rows at once
     notices.py     one line about a function that TensorFlow runs
 """
 from .lower import lower_filter, lower_map

@@ -2,12 +2,14 @@
 """Values that depend on small columns only: TensorFlow computes them once, for all rows."""
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .._base.arrays import optional
 from .._tfdata.chain import Refused
+from .columns import AllRows, Unfit
 from .graph import Ref, Trace
 
 # Nodes that are called stateful but give the same answer every time.
@@ -124,10 +126,12 @@ def _parts(compute: Callable[..., Any], arrays: list[Any], batched: bool) -> Ite
 
 
 class Fold:
-    """Several tensors of one trace, computed together when the first of them is needed."""
+    """Several tensors of one trace, computed together when the first of them is needed. keep: see Columns of a chain; of rows that
+    are left out nothing is computed, since the function may fail for them."""
 
-    def __init__(self, trace: Trace, columns: Mapping[int, str], arrays: Callable[[str], Any], batched: bool) -> None:
-        self.trace, self.columns, self.arrays, self.batched = trace, columns, arrays, batched
+    def __init__(self, trace: Trace, columns: Mapping[int, str], arrays: Callable[[str], Any], batched: bool,
+                 keep: tuple[Callable[[], Any], ...] = ()) -> None:
+        self.trace, self.columns, self.arrays, self.batched, self.keep = trace, columns, arrays, batched, keep
         self.refs: list[Ref | None] = []  # None: not needed any more
 
     def add(self, ref: Ref) -> Callable[[], Any]:
@@ -137,6 +141,20 @@ class Fold:
 
     @functools.cached_property
     def results(self) -> dict[tuple[int, int], Any]:
+        numpy: Any = optional("numpy")
+        kept = numpy.logical_and.reduce([numpy.asarray(each(), bool) for each in self.keep]) if self.keep else None
+        found = self._computed(lambda name: self.arrays(name) if kept is None else self.arrays(name)[kept])
+        if kept is None:
+            return found
+
+        def spread(values: Any) -> Any:
+            rows = numpy.full((len(kept), *values.shape[1:]), b"" if values.dtype.kind == "O" else 0, values.dtype)
+            rows[kept] = values
+            return rows
+        return {key: spread(values) for key, values in found.items()}
+
+    def _computed(self, array: Callable[[str], Any]) -> dict[tuple[int, int], Any]:
+        """The results for all rows of these columns."""
         import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         numpy: Any = optional("numpy")
@@ -153,7 +171,13 @@ class Fold:
             made: dict[tuple[int, int], Any] = {}
             return tuple(tf.identity(_copied(self.trace, ref, given, made)) for ref in refs)
 
-        arrays = [self.arrays(name) for _, name in places]
+        arrays = [array(name) for _, name in places]
+        known: dict[tuple[int, int], Any] = {}
+        if not self.batched:
+            known = self._whole(refs, {place: array for (place, _), array in zip(places, arrays, strict=True)})
+            refs = [ref for ref in refs if ref.key not in known]
+            if not refs:
+                return known
         found: list[list[Any]] = [[] for _ in refs]
         try:
             for part in _parts(compute, arrays, self.batched):
@@ -162,5 +186,21 @@ class Fold:
         except tf.errors.OpError as error:
             # The row may be one that a verb leaves out, or never reaches.
             raise Refused(f"TensorFlow fails for a row: {error.message.splitlines()[0]:.100}") from error
-        return {ref.key: numpy.concatenate(values) if values else numpy.zeros((0,), ref.tensor.dtype.as_numpy_dtype)
-                for values, ref in zip(found, refs, strict=True)}
+        return known | {ref.key: numpy.concatenate(values) if values else numpy.zeros((0,), ref.tensor.dtype.as_numpy_dtype)
+                        for values, ref in zip(found, refs, strict=True)}
+
+    def _whole(self, refs: list[Ref], arrays: Mapping[int, Any]) -> dict[tuple[int, int], Any]:
+        """The columns that can be computed for all rows at once. What fails is computed again row by row: the row may be one that
+        the program never reaches."""
+        import tensorflow as tf  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        found: dict[tuple[int, int], Any] = {}
+        rows = len(next(iter(arrays.values()), ()))
+        if rows == 0:
+            return found
+        with tf.init_scope(), tf.device("CPU:0"):  # where tf.data runs functions
+            columns = AllRows(self.trace, _through, {place: tf.constant(array) for place, array in arrays.items()}, rows)
+            for ref in refs:
+                with contextlib.suppress(Unfit, tf.errors.OpError):
+                    found[ref.key] = columns.array(ref)
+        return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -59,7 +60,7 @@ class Lowering:
         self.memo_constants: dict[tuple[int, int], frozenset[str] | None] = {}
         self.transforms: set[str] = set()  # of JPEG files: `fast`, `exact`
         self.record = ""  # the field that is parsed
-        self.fold = Fold(trace, self.columns, self.array, chain.batched)
+        self.fold = Fold(trace, self.columns, self.array, chain.batched, _kept(chain, changed))
         self.calls: dict[int, list[tuple[int, int]]] = {}  # of Keras layers
         self.made: set[str] = set()  # fields that the function makes
         self.parses: dict[str, Any] = {}
@@ -334,6 +335,17 @@ def _sample(spec: Any, batched: bool) -> Any:
 
 COMPARED = {"Equal": "==", "NotEqual": "!=", "Less": "<", "LessEqual": "<=", "Greater": ">", "GreaterEqual": ">="}
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def _kept(chain: Chain, changed: set[str]) -> tuple[Callable[[], Any], ...]:
+    """Masks of the rows that filters have left: those of the source, and columns that an operation asks for."""
+    numpy: Any = optional("numpy")
+    source = chain.source
+    if not isinstance(source, Columns):
+        return ()
+    asked = [re.fullmatch(r"(\w+) == 1", each.args[0]) for each in chain.operations if each.name == "filter"]
+    names = [each[1] for each in asked if each and each[1] in source.arrays and each[1] not in changed]
+    return *source.keep, *(lambda name=name: numpy.asarray(source.array(name)) == 1 for name in names)
 
 
 def lower_filter(chain: Chain, predicate: Any, traces: list[Trace] | None = None) -> Chain:
