@@ -280,3 +280,54 @@ def test_an_integer_division_by_zero_fails():
         with pytest.raises(tf.errors.InvalidArgumentError, match="by zero"):
             list(ours)
     assert is_lowered(leat.tf.data.Dataset.from_tensor_slices(given).map(lambda x: x // 4 + x % 3).batch(2))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: tf.reshape(x, [10, 192]), lambda x: tf.ensure_shape(x, [10, 8, 8, 3])])
+def test_a_function_of_whole_batches_fails_at_a_shorter_one(function):
+    """64 samples make six batches of 10 and one of 4."""
+    for n, fails in ((64, True), (60, False)):
+        for drop in (False, True):
+            ours, theirs = (kind.data.Dataset.from_tensor_slices(X[:n]).batch(10, drop_remainder=drop).map(function)
+                            for kind in (leat.tf, tf))
+            assert ours.element_spec == theirs.element_spec
+            if fails and not drop:
+                for each in (ours, theirs):
+                    with pytest.raises(tf.errors.InvalidArgumentError):
+                        list(each)
+            else:
+                close(ours, theirs)
+            assert is_lowered(ours) == drop
+
+
+def test_a_size_that_the_program_says_wrongly_fails(tmp_path):
+    for i in range(3):
+        (tmp_path / f"{i}.png").write_bytes(tf.io.encode_png(X[i]).numpy())
+
+    def read(path):
+        image = tf.io.decode_png(tf.io.read_file(path))
+        image.set_shape([9, 8, 3])
+        return image
+    for kind in (leat.tf, tf):
+        ds = kind.data.Dataset.list_files(str(tmp_path / "*.png"), shuffle=False).map(read)
+        for each in (ds, ds.batch(2)):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                list(each)
+
+
+def test_a_notice_tells_nothing_of_leats_text(tmp_path):
+    path = str(tmp_path / "a.tfrecord")
+    with tf.io.TFRecordWriter(path) as writer:
+        for n in (1, 3):
+            writer.write(leat.example({"boxes": numpy.ones(4 * n, "float32")}))
+
+    def parse(record):
+        found = tf.io.parse_single_example(record, {"boxes": tf.io.VarLenFeature(tf.float32)})
+        return tf.reshape(tf.sparse.to_dense(found["boxes"]), [-1, 4])
+    ours, theirs = (kind.data.TFRecordDataset(path).map(parse).padded_batch(2) for kind in (leat.tf, tf))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        close(ours, theirs)
+    notices = [str(each.message) for each in caught if each.category is leat.LeatWarning]
+    assert all("TensorFlow runs this data set: " in each and "column" not in each and "write " not in each for each in notices)
+    assert is_lowered(ours) != bool(notices)

@@ -311,6 +311,8 @@ class Iterator(Generic[Item]):
     """One iteration over a dataset: an epoch, from its first batch to its last. Any thread may take the next batch.
 
     epoch, step   of the batch that was handed over last
+    past_error    after an error: the place of the batch behind, None if there is none, and of a stream, whose places the
+                  engine alone knows
 
     Frameworks give convert(tensor, offsets), which makes one field theirs; see Batch.structure. With `begin` it reads
     from that place and is not counted: the next iteration of the dataset stays what it was.
@@ -328,7 +330,8 @@ class Iterator(Generic[Item]):
         self.token = object()
         self.epoch, self.step = -1, -1
         counted = begin is None
-        begin = runs.following() if begin is None else begin
+        self._begin = begin = runs.following() if begin is None else begin
+        self.past_error: Cursor | None = None
         feed = runs.take(lambda: dataset._open(delivery=delivery), delivery)
         try:
             feed.move(begin)
@@ -407,6 +410,9 @@ class Iterator(Generic[Item]):
             return  # the iteration can go on
         feed = self._feed
         stopped = feed is None or feed.pipeline.closed  # by another thread, or the interpreter ends: no error of ours
+        if feed is not None and not stopped and feed.pipeline.size()[0] > 0:
+            place = feed.after(self.behind() or self._begin, 1)
+            self.past_error = place if self._stop is None or place.epoch < self._stop else None
         self.close()
         if stopped:
             raise StopIteration from None
@@ -450,6 +456,10 @@ class Iterator(Generic[Item]):
     @property
     def endless(self) -> bool:
         return self._stop is None
+
+    @property
+    def closed(self) -> bool:
+        return self._feed is None
 
     def stats(self) -> dict[str, Any]:
         """What the pipeline has done so far."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import threading
 from collections.abc import Callable
 from importlib import import_module
@@ -152,7 +153,8 @@ class Dataset(Real, metaclass=Kind):  # type: ignore[misc]
                 except (Error, Refused, tf.errors.OpError) as error:
                     self._failed = True
                     self._made.clear()
-                    tell(str(error).splitlines()[0])
+                    # The place in leat's text, and what to write there, are of no use to a program for tf.data.
+                    tell(re.sub(r"^column \d+: |: write .*", "", str(error).splitlines()[0]))
             return self._built
 
     def __iter__(self) -> Any:

@@ -2,6 +2,7 @@
 """Iterators over the engine's elements that TensorFlow takes for its own."""
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -28,13 +29,16 @@ class ArrayIterator(tf.data.NumpyIterator):  # type: ignore[misc]
     """What as_numpy_iterator() gives."""
 
     def __init__(self, reader: Reader) -> None:
-        self._elements = translating(reader)
+        self._reader = reader
 
     def __iter__(self) -> ArrayIterator:
         return self
 
     def __next__(self) -> Any:
-        return next(self._elements)
+        try:
+            return next(self._reader)
+        except Error as error:
+            raise translated(error) from error
 
     next = __next__
 
@@ -49,19 +53,25 @@ class EngineIterator(_iterators.OwnedIterator):  # type: ignore[misc]
         self._get_next_call_count = 0
         self._theirs: Any = None
         self._reader: Reader | None = None
+        self._lock = threading.Lock()  # several threads may share an iterator
         self._taken = 0
 
     def _read(self) -> Any:
-        reader = self._reader
-        if reader is None:
-            chain = self._data._chain
-            reader = self._reader = Reader(chain, self._built, tensor_of_batch if chain.batched else tensor_of_sample)
+        reader = self._reader or self._begun()
         try:
             found = next(reader)
         except Error as error:
             raise translated(error) from error
-        self._taken += 1
+        with self._lock:
+            self._taken += 1
         return found
+
+    def _begun(self) -> Reader:
+        with self._lock:
+            if self._reader is None:
+                chain = self._data._chain
+                self._reader = Reader(chain, self._built, tensor_of_batch if chain.batched else tensor_of_sample)
+            return self._reader
 
     def __next__(self) -> Any:
         if self._theirs is None and eager():

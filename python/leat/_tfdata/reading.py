@@ -2,13 +2,14 @@
 """One iteration over a chain's data set, and its elements as NumPy arrays. Nothing here needs TensorFlow."""
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy  # type: ignore[import-not-found, unused-ignore]
 
 from .._base.arrays import to_array
-from .._base.errors import ShapeError
+from .._base.errors import Error, ShapeError
 from .._data.dataset import Dataset
 from .._data.run import Batch, Cursor, Feed, Iterator
 from .chain import Chain
@@ -56,16 +57,37 @@ def array_of_sample(tensor: Any, offsets: Any) -> Any:
     return value
 
 
-def maker(structure: Any, places: dict[str, int], convert: Callable[[Any, Any], Any]) -> Callable[[list[Any]], Any]:
-    """A function that makes an element of the tensors of a batch."""
+def maker(structure: Any, places: dict[str, int], convert: Callable[[Any, Any], Any],
+          stated: dict[str, list[int | None]]) -> Callable[[list[Any]], Any]:
+    """A function that makes an element of the tensors of a batch, and looks at sizes that the program has stated."""
     if isinstance(structure, str):
         i = places[structure]
+        if structure in stated:
+            return lambda tensors: fitting(convert(*tensors[i]), structure, stated[structure])
         return lambda tensors: convert(*tensors[i])
     if isinstance(structure, tuple):
-        parts = [maker(part, places, convert) for part in structure]
+        parts = [maker(part, places, convert, stated) for part in structure]
         return lambda tensors: tuple([part(tensors) for part in parts])
-    named = {key: maker(part, places, convert) for key, part in structure.items()}
+    named = {key: maker(part, places, convert, stated) for key, part in structure.items()}
     return lambda tensors: {key: part(tensors) for key, part in named.items()}
+
+
+def stated_sizes(chain: Chain, built: Dataset) -> dict[str, list[int | None]]:
+    """Shapes that the program gives (set_shape) to fields whose sizes the engine sees in each file, by their names. Of batches
+    it knows the size before."""
+    found: dict[str, list[int | None]] = {}
+    for field in built._plan().fields if not chain.batched else ():
+        shape = getattr(chain.specs.get(field.name), "shape", None)
+        if not field.ragged and getattr(shape, "rank", None) == len(field.shape) and any(
+                n < 0 and size is not None for n, size in zip(field.shape, list(shape))):
+            found[field.name] = list(shape)
+    return found
+
+
+def fitting(value: Any, name: str, stated: list[int | None]) -> Any:
+    if any(size is not None and size != n for n, size in zip(value.shape, stated)):
+        raise ShapeError(f"Incompatible shapes: the program says {stated} of {name}, and it is {list(value.shape)}")
+    return value
 
 
 # How many elements are made by the thread that asks for them, before threads are started for an iteration. Programs take a
@@ -74,16 +96,18 @@ PEEK_BATCHES, PEEK_SAMPLES = 2, 16
 
 
 class Reader:
-    """One iteration over a chain's data set. What is left of it is not read any more when the reader is gone."""
+    """One iteration over a chain's data set. Any thread may take the next element. What is left of it is not read any more when
+    the reader is gone."""
 
     def __init__(self, chain: Chain, built: Dataset, convert: Callable[[Any, Any], Any] | None = None) -> None:
         self._built = built
+        self._lock = threading.Lock()
         self._batches: Iterator[Batch] | None = None
         self._peek = self._peeked(chain)
         if self._peek is None:
             self._batches = built.batches()
         self._convert = convert or (array_of_batch if chain.batched else array_of_sample)
-        self._structure = chain.structure
+        self._structure, self._stated = chain.structure, stated_sizes(chain, built)
         self._make: Callable[[list[Any]], Any] | None = None
         self._left = chain.limit if chain.limit is not None else -1
 
@@ -91,23 +115,33 @@ class Reader:
         return self
 
     def __next__(self) -> Any:
+        with self._lock:
+            batch = self._taken()
+            if self._make is None:
+                places = {name: i for i, name in enumerate(batch.keys())}
+                self._make = maker(self._structure, places, self._convert, self._stated)
+        return self._make(batch._tensors)
+
+    def _taken(self) -> Batch:
+        """The next batch, while no other thread asks for one."""
         if self._left == 0:
             self.close()
-        if self._peek is not None:
-            batch = next(self._peek, None)
-            if batch is None:
-                self._peek = None
-                if self._batches is None:
-                    raise StopIteration
+        batch = next(self._peek, None) if self._peek is not None else None
+        if batch is None:
+            self._peek = None
+            if self._batches is None:
+                raise StopIteration
+            try:
                 batch = next(self._batches)
-        elif self._batches is not None:
-            batch = next(self._batches)
-        else:
-            raise StopIteration
+            except Error:  # a program may go on with the next element, as with tf.data
+                if self._batches.closed:
+                    self._go_on(self._batches.past_error)
+                raise
         self._left -= 1
-        if self._make is None:
-            self._make = maker(self._structure, {name: i for i, name in enumerate(batch.keys())}, self._convert)
-        return self._make(batch._tensors)
+        return batch
+
+    def _go_on(self, place: Cursor | None) -> None:
+        self._batches = None if place is None else Iterator(self._built, raw=True, begin=place)
 
     def _peeked(self, chain: Chain) -> Generator[Batch, None, None] | None:
         """The first elements without threads, where they are little work and the place behind them can be computed."""
@@ -134,15 +168,18 @@ class Reader:
             with self._built._runs.lock:
                 feed.move(at)
                 feed.at = None
-                raw = feed.pipeline.next()
                 step = at.step + 1
                 at = Cursor(at.epoch, step) if step < length else Cursor(at.epoch + 1)
+                try:
+                    raw = feed.pipeline.next()
+                except Error:
+                    self._go_on(at if at.epoch != stop else None)
+                    raise
                 feed.at = at
             if raw is None:
                 return
             yield Batch(raw, layout)
-        if at.epoch != stop:
-            self._batches = Iterator(self._built, raw=True, begin=at)
+        self._go_on(at if at.epoch != stop else None)
 
     def close(self) -> None:
         batches, self._batches, self._peek = self._batches, None, None

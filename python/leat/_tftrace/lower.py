@@ -296,6 +296,9 @@ def lower_map(chain: Chain, function: Any, traces: list[Trace] | None = None) ->
     """
     lowering, trace = _begun(chain, function, traces)
     specs = _specs(trace.structure)
+    if chain.batched and not chain.drop_remainder and any(spec.shape.rank and spec.shape[0] is not None for spec in specs):
+        # TensorFlow raises at a shorter batch. The engine does not look at it.
+        raise Refused(f"its results are of whole batches: write batch({chain.batch_size}, drop_remainder=True)")
     with _reading():
         emission = Emission(lowering)
         names = [emission.output(lowering.value(ref), ref) for ref in trace.outputs]
