@@ -77,7 +77,7 @@ def stated_sizes(chain: Chain, built: Dataset) -> dict[str, list[int | None]]:
     it knows the size before."""
     found: dict[str, list[int | None]] = {}
     for field in built._plan().fields if not chain.batched else ():
-        shape = getattr(chain.specs.get(field.name), "shape", None)
+        shape: Any = getattr(chain.specs.get(field.name), "shape", None)
         if not field.ragged and getattr(shape, "rank", None) == len(field.shape) and any(
                 n < 0 and size is not None for n, size in zip(field.shape, list(shape))):
             found[field.name] = list(shape)
