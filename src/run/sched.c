@@ -24,12 +24,12 @@ bool leat__sched_finished(const leat_pipeline *pipeline) {
 
 /* A program that wants one batch and goes does not wait for, or pay for, many: batches are made ahead of those that were handed
  * over by as many as keep the workers busy, and two more for each one that the program has taken. Functions of the program may
- * take long, and those of Python take the interpreter from the thread that waits: there the ring fills eight times as slowly. A
+ * take long, and those of Python take the interpreter from the thread that waits: there the ring fills four times as slowly. A
  * text that says prefetch means that many. */
 static bool is_far_ahead(const leat_pipeline *pipeline) {
     const leat__plan *plan = &pipeline->plan;
     const uint64_t busy = (uint64_t)pipeline->n_workers * (uint64_t)plan->grain / (uint64_t)plan->batch;
-    const uint64_t more = plan->calls ? pipeline->due / 4 : 1 + 2 * pipeline->due;
+    const uint64_t more = plan->calls ? pipeline->due / 2 : 1 + 2 * pipeline->due;
     return plan->prefetch == 0 && pipeline->opened - pipeline->due > busy + more;
 }
 
