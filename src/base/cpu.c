@@ -43,8 +43,10 @@ static unsigned detect_x86(void) {
     if (!__get_cpuid_count(7, 0, &a, &more_b, &more_c, &d)) more_b = more_c = 0;
     if (c & bit_SSE4_2 && c & bit_PCLMUL) found |= LEAT_CPU_SSE42;
     if (!(more_b & bit_AVX2) || !keeps_avx(c)) return found;
-    /* Every processor with AVX2 has F16C and BMI; a virtual one may hide them. */
-    if (c & bit_F16C && more_b & bit_BMI && more_b & bit_BMI2) found |= LEAT_CPU_AVX2;
+    /* Every processor with AVX2 has F16C, BMI and LZCNT; a virtual one may hide them. */
+    unsigned extended = 0, ignored;
+    if (!__get_cpuid(0x80000001, &a, &ignored, &extended, &d)) extended = 0;
+    if (c & bit_F16C && more_b & bit_BMI && more_b & bit_BMI2 && extended & bit_LZCNT) found |= LEAT_CPU_AVX2;
     if (found & LEAT_CPU_AVX2 && has_quick_pdep()) found |= LEAT_CPU_PDEP;
     if (more_c & bit_VPCLMULQDQ) found |= LEAT_CPU_VPCLMUL;
     return found;

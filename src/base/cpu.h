@@ -7,7 +7,7 @@
 
 enum {
     LEAT_CPU_SSE42 = 1,   /* SSE 4.2 and PCLMUL: checksums                           */
-    LEAT_CPU_AVX2 = 2,    /* AVX2, F16C, BMI1 and BMI2: image kernels, JPEG, PNG     */
+    LEAT_CPU_AVX2 = 2,    /* AVX2, F16C, LZCNT, BMI1 and BMI2: image kernels, codecs */
     LEAT_CPU_VPCLMUL = 4, /* VPCLMULQDQ on AVX2's registers: checksums, beside SSE42 */
     LEAT_CPU_PDEP = 8,    /* PDEP of BMI2 is quick: progressive JPEG, beside AVX2    */
     LEAT_CPU_NEON = 16,   /* NEON of 64-bit ARM: the kernels of AVX2                 */
