@@ -80,7 +80,7 @@ static void print_formats(const leat_info *info) {
     }
 }
 
-/* Of JPEGs and PNGs: what takes the fast way, and why the rest does not. */
+/* Of JPEGs, PNGs and WebPs: what takes the fast way, and why the rest does not. */
 static void print_decoders(const leat_info *info) {
     if (info->n_own) {
         print_label("decoder");

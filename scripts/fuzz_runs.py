@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "tests/fuzz/runs.json"
-DECODERS = ("fuzz_jpeg", "fuzz_png")
+DECODERS = ("fuzz_jpeg", "fuzz_png", "fuzz_webp")
 TRIES = re.compile(r"^ \* tries: (.+?)(?: \*/)?$", re.M)
 
 

@@ -89,7 +89,7 @@ typedef struct leat_info { /* zeroed before; free with leat_info_free           
     int width_min, width_max, height_min, height_max;
     double width_mean, height_mean;
     uint64_t sample_bytes_min, sample_bytes_max;
-    uint64_t n_own; /* JPEGs and PNGs of those looked at that are for leat's own decoders  */
+    uint64_t n_own; /* JPEGs, PNGs and WebPs of those that are for leat's own decoders   */
     int n_detours;
     leat_format_count *detours; /* whose others are, and why: "libjpeg-turbo: CMYK", "libpng: interlaced" */
     void *memory;               /* ours                                                        */

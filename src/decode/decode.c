@@ -51,7 +51,9 @@ const char *leat__codec_name(leat__codec codec) {
 }
 
 const char *leat__codec_library(leat__codec codec) {
-    return codec == LEAT_CODEC_JPEG ? "libjpeg-turbo" : codec == LEAT_CODEC_PNG ? "libpng" : NULL;
+    static const char *const libraries[LEAT_CODEC_COUNT] = {
+        [LEAT_CODEC_JPEG] = "libjpeg-turbo", [LEAT_CODEC_PNG] = "libpng", [LEAT_CODEC_WEBP] = "libwebp"};
+    return libraries[codec];
 }
 
 /* People meet these in folders of images; naming them saves a search. */

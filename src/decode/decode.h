@@ -3,7 +3,7 @@
  *
  *     begin -> rows, rows, ... -> end         one picture at a time, one decoder per worker
  *
- * Baseline JPEG, plain PNG and plain BMP stream: no whole picture is held. Interlaced PNG, WebP, GIF, RLE BMP
+ * Baseline JPEG, plain PNG, lossy WebP and plain BMP stream: no whole picture is held. Interlaced PNG, other WebP, GIF, RLE BMP
  * and pictures that must be turned are decoded whole into the decoder's arena first, or straight into the
  * caller's memory when the first call asks for all rows.
  *
@@ -74,7 +74,7 @@ typedef struct leat__decode_options {  /* zeroed = defaults                     
     bool orient;                       /* apply the EXIF orientation; default off                   */
     bool fast;                         /* JPEG: the fast integer IDCT, as TensorFlow; default off   */
     bool deep;                         /* rows of u16, two bytes a channel; default off             */
-    bool reference;                    /* JPEG, PNG: by libjpeg-turbo or libpng alone; default off  */
+    bool reference;                    /* JPEG, PNG, WebP: by their libraries alone; default off    */
     bool indices;                      /* one channel: a PNG's palette is left alone; default off   */
     uint64_t pixels_max;               /* 0 = LEAT_DECODE_PIXELS_MAX                                */
     int side_max;                      /* 0 = LEAT_DECODE_SIDE_MAX                                  */
@@ -95,7 +95,7 @@ struct leat__picture_info {
     int bits;            /* of one stored channel, or of a palette's index            */
     int orientation;     /* what EXIF says, 1 to 8; 1 if nothing; told even if unused */
     bool progressive;    /* progressive JPEG, interlaced PNG or GIF                   */
-    const char *detour;  /* why its header keeps a JPEG or PNG from our own decoder, or NULL; lives on */
+    const char *detour; /* why its header keeps a JPEG, PNG or WebP from our own decoder, or NULL; lives on */
 };
 
 typedef struct leat__decoder leat__decoder;

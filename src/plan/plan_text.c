@@ -269,17 +269,22 @@ static void print_decoder(printer *p, const leat__plan *plan) {
           (double)LEAT_DECODE_PIXELS_MAX / 1e6, (double)LEAT_DECODE_MEMORY_MAX / 1e6);
     looked found = {0};
     leat__plan_look(plan, step, see_decoder, &found);
-    const int n_jpeg = found.of[LEAT_CODEC_JPEG].n, n_png = found.of[LEAT_CODEC_PNG].n;
-    if (found.n > 0 && n_jpeg + n_png == 0) {
-        print(p, "decoder   of WebP, GIF or BMP: none of %d pictures looked at is a JPEG or a PNG\n",
+    const int n_jpeg = found.of[LEAT_CODEC_JPEG].n, n_png = found.of[LEAT_CODEC_PNG].n,
+              n_webp = found.of[LEAT_CODEC_WEBP].n;
+    if (found.n > 0 && n_jpeg + n_png + n_webp == 0) {
+        print(p, "decoder   of GIF or BMP: none of %d pictures looked at is a JPEG, a PNG or a WebP\n",
               found.n);
         return;
     }
     if (n_png > 0) {
         print(p, "decoder   PNG: leat's own for ordinary files, libpng for the others, with equal bytes\n");
         print_found(p, &found, LEAT_CODEC_PNG, "PNGs");
-        if (n_jpeg == 0) return;
     }
+    if (n_webp > 0) {
+        print(p, "decoder   WebP: leat's own for lossy files, libwebp for the others, with equal bytes\n");
+        print_found(p, &found, LEAT_CODEC_WEBP, "WebPs");
+    }
+    if (n_png + n_webp > 0 && n_jpeg == 0) return;
     print(p,
           "decoder   JPEG: leat's own for ordinary files, libjpeg-turbo for the others, with equal bytes%s\n",
           pass->decode_options.fast ? "; fast IDCT" : "");

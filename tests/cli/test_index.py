@@ -246,7 +246,14 @@ def test_the_plan_of_other_pictures(leat, tmp_path):
     (tmp_path / "gif").mkdir()
     Image.fromarray(paint(20, 20, 1)).save(tmp_path / "gif/1.gif")
     plan = leat("plan", "folder gif labels=none | decode | resize 8 8 | batch 2").stdout
-    assert "decoder   of WebP, GIF or BMP: none of 1 pictures looked at is a JPEG or a PNG\n" in plan
+    assert "decoder   of GIF or BMP: none of 1 pictures looked at is a JPEG, a PNG or a WebP\n" in plan
+    (tmp_path / "webp").mkdir()
+    for number in range(3):
+        Image.fromarray(paint(20, 20, number)).save(tmp_path / f"webp/{number}.webp", lossless=number == 1)
+    plan = leat("plan", "folder webp labels=none | decode | resize 8 8 | batch 2").stdout
+    assert "decoder   WebP: leat's own for lossy files" in plan
+    assert "of 3 WebPs looked at, 2 are ordinary; others are not: lossless (see leat info)\n" in plan
+    assert "JPEG" not in plan and "PNG" not in plan
 
 
 def test_old_names(leat, tmp_path):

@@ -160,16 +160,22 @@ def test_decoder(leat, tmp_path):
     header = bytearray((folder / "other.png").read_bytes())
     header[28] = 1  # interlaced
     (folder / "interlaced.png").write_bytes(header[:29] + zlib.crc32(header[12:29]).to_bytes(4, "big") + header[33:])
+    Image.fromarray(paint(40, 30, 1)).save(folder / "other.webp")
+    Image.fromarray(paint(40, 30, 1)).save(folder / "lossless.webp", lossless=True)
+    Image.fromarray(paint(40, 30, 1)).convert("RGBA").rotate(30).save(folder / "transparent.webp")
     got = facts(leat, folder)
-    assert got["own_decoder"] == 7
+    assert got["own_decoder"] == 8
     assert got["detours"] == [{"name": "libjpeg-turbo: incomplete scans", "n": 2}, {"name": "libjpeg-turbo: CMYK", "n": 1},
-                              {"name": "libpng: interlaced", "n": 1}]
+                              {"name": "libpng: interlaced", "n": 1}, {"name": "libwebp: lossless", "n": 1},
+                              {"name": "libwebp: transparency", "n": 1}]
     lines = [line.split() for line in leat("info", folder).stdout.splitlines()]
-    assert ["decoder", "leat's", "own", "7"] in lines
+    assert ["decoder", "leat's", "own", "8"] in lines
     assert ["libjpeg-turbo:", "incomplete", "scans", "2"] in lines and ["libjpeg-turbo:", "CMYK", "1"] in lines
     assert ["libpng:", "interlaced", "1"] in lines
     assert "decoder   leat's own\n" in leat("info", folder / "0.jpg").stdout
     assert "decoder   leat's own\n" in leat("info", folder / "other.png").stdout
+    assert "decoder   leat's own\n" in leat("info", folder / "other.webp").stdout
+    assert "decoder   libwebp: transparency\n" in leat("info", folder / "transparent.webp").stdout
     assert "decoder   libpng: interlaced\n" in leat("info", folder / "interlaced.png").stdout
     assert "  decoder " not in leat("info", folder / "other.gif").stdout
     assert "decoder   libjpeg-turbo: CMYK\n" in leat("info", folder / "inks.jpg").stdout

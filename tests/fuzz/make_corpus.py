@@ -148,6 +148,24 @@ def pngs() -> None:
         put("png", name, bytes(head) + b"\x89PNG\r\n\x1a\n" + header + extra + pixels + chunk(b"IEND", b""))
 
 
+def webps() -> None:
+    """Frames of several qualities, filters and segments, as Pillow's encoder makes them, and files; in front of each, options."""
+    y, x = np.mgrid[0:37, 0:45]
+    smooth = np.stack([x * 5, y * 6, (x * y) % 256], axis=-1).astype(np.uint8)
+    rough = (np.arange(37 * 45 * 3) * 2654435761 % 4294967296 >> 21).astype(np.uint8).reshape(37, 45, 3)
+    for i, (name, pixels, options) in enumerate([
+            ("smooth", smooth, {"quality": 70}), ("coarse", smooth, {"quality": 0, "method": 6}), ("fine", smooth, {"quality": 100}),
+            ("rough", rough, {"quality": 30, "method": 0}), ("rough_fine", rough, {"quality": 98, "method": 4}),
+            ("alpha", np.dstack([smooth, smooth[:, :, 0]]), {"quality": 50}), ("small", rough[:5, :3], {"quality": 60})]):
+        out = io.BytesIO()
+        Image.fromarray(pixels).save(out, "WEBP", **options)
+        data = out.getvalue()
+        put("webp", name + "_file", bytes([130 + 8 * i % 32, 0, 0, 0, 0]) + data)
+        at = data.index(b"VP8 ") + 8
+        put("webp", name, bytes([2 + 8 * i % 32, 0, 0, 0, 0]) + data[at:])
+        put("webp", name + "_part", bytes([6 + 8 * i % 32, 40 * i % 256, 60, 128, 200]) + data[at:])
+
+
 def segment() -> bytes:
     """A complete segment of two samples: a picture of 5x7x3, a label, two rows of floats, some bytes."""
     def head(sample: int, payload: bytes) -> bytes:
@@ -173,6 +191,7 @@ def segment() -> bytes:
 def main() -> None:
     images()
     pngs()
+    webps()
     put("segment", "two", b"\1" + segment())  # the first byte: checksums are put right
     put("segment", "open", b"\1" + segment()[:600])
     shard = b"".join(record(example(i % 2 == 0)) for i in range(4)) + record(b"")

@@ -171,6 +171,7 @@ static const k_group groups[] = {
     {k_passes_cases, LEAT_CPU_PDEP | IMAGES, &k_jpeg_table},
     {k_jpeg_cases, IMAGES, &k_jpeg_table},
     {k_png_cases, IMAGES, &k_png_table},
+    {k_webp_cases, IMAGES, &k_webp_table},
     {k_eval_cases, IMAGES, &k_eval_table},
 };
 

@@ -45,13 +45,14 @@ typedef struct k_group { /* cases, and the flag that every instruction set with 
     const k_table *table;
 } k_group;
 
-extern const k_table k_jpeg_table, k_png_table, k_crc32c_table, k_checksum_table, k_eval_table;
+extern const k_table k_jpeg_table, k_png_table, k_webp_table, k_crc32c_table, k_checksum_table, k_eval_table;
 extern const k_case k_resample_cases[], k_point_cases[], k_planar_cases[], k_line_cases[], k_colour_cases[];
 extern const k_case k_half_cases[];
 extern const k_case k_stats_cases[];
 extern const k_case k_mix_cases[];
 extern const k_case k_jpeg_cases[];
 extern const k_case k_png_cases[];
+extern const k_case k_webp_cases[];
 extern const k_case k_passes_cases[];
 extern const k_case k_eval_cases[];
 extern const k_case k_warp_cases[];

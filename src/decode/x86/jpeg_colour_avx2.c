@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Upsampling, colour and unstuffing with AVX2. */
-#include "decode/x86/decode_x86.h"
-
-#include <immintrin.h>
+#include "decode/x86/store_rgb.h"
 
 LEAT_INLINE __m256i load_u8(const uint8_t *p) { /* 32 bytes */
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
@@ -12,9 +10,6 @@ LEAT_INLINE __m256i load_u8_wide(const uint8_t *p) { /* 16 bytes as 16-bit value
 }
 LEAT_INLINE __m256i load_u16(const uint16_t *p) {
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
-}
-LEAT_INLINE void store(void *p, __m256i v) {
-    _mm256_storeu_si256((__m256i *)p, v);
 }
 LEAT_INLINE __m256i add16(__m256i a, __m256i b) {
     return _mm256_add_epi16(a, b);
@@ -67,10 +62,6 @@ static LEAT_FN_JPEG_UP_H1V2(up_h1v2_avx2) {
 
 /* --------------------------------------------------------------------------------------------- colour */
 
-typedef struct rgb32 { /* 32 pixels */
-    __m256i r, g, b;
-} rgb32;
-
 /* A rounded high product has 15 bits of the factor where libjpeg has 16; for chroma of 8 bits the results are the same,
  * because 1.402 is written as 1 + 13173/32768 and 1.772 as 2 - 7471/32768: the kernel test tries all values. Green needs
  * two products under one rounding. */
@@ -97,36 +88,6 @@ LEAT_INLINE rgb32 to_rgb32(const uint8_t *y, const uint8_t *cb, const uint8_t *c
     return (rgb32){.r = _mm256_packus_epi16(red[0], red[1]),
                    .g = _mm256_packus_epi16(grn[0], grn[1]),
                    .b = _mm256_packus_epi16(blu[0], blu[1])};
-}
-
-/* Where the k-th third of 16 pixels' 48 bytes takes its bytes from, for the channel that begins at byte c; -1: from
- * another channel. */
-static const int8_t spread[3][3][16] = {
-    {{0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5},
-     {-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1},
-     {-1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1}},
-    {{-1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1},
-     {5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10},
-     {-1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1}},
-    {{-1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1},
-     {-1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1},
-     {10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15}},
-};
-
-LEAT_INLINE __m256i third(rgb32 p, int k) {
-    __m256i pick[3];
-    for (int c = 0; c < 3; c++)
-        pick[c] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)spread[c][k]));
-    return _mm256_or_si256(
-        _mm256_or_si256(_mm256_shuffle_epi8(p.r, pick[0]), _mm256_shuffle_epi8(p.g, pick[1])),
-        _mm256_shuffle_epi8(p.b, pick[2]));
-}
-
-LEAT_INLINE void store_rgb32(uint8_t *dst, rgb32 p) {
-    const __m256i a = third(p, 0), b = third(p, 1), c = third(p, 2);
-    store(dst, _mm256_permute2x128_si256(a, b, 0x20));
-    store(dst + 32, _mm256_permute2x128_si256(c, a, 0x30));
-    store(dst + 64, _mm256_permute2x128_si256(b, c, 0x31));
 }
 
 static LEAT_FN_JPEG_RGB(rgb_avx2) {
