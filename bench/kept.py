@@ -46,7 +46,7 @@ def digest(paths: list[Path]) -> str:
     """Of the names and bytes of all pictures and records below. A manifest tells the paths of its pack, and is left out."""
     total = hashlib.sha256()
     for path in paths:
-        for file in sorted(file for file in path.rglob("*") if file.suffix in (".jpg", ".png", ".tfrecord", ".gz")):
+        for file in sorted(file for file in path.rglob("*") if file.suffix in (".jpg", ".png", ".webp", ".tfrecord", ".gz")):
             total.update(str(file.relative_to(path)).encode())
             total.update(file.read_bytes())
     return total.hexdigest()[:16]
@@ -72,6 +72,7 @@ def workloads(options: argparse.Namespace) -> list[Workload]:
     photos = made("photos", synth("--images", "32"))
     pngs = made("png", synth("--images", "16", "--format", "png"))
     scans = made("progressive", lambda folder: ratios.make_progressive(photos, folder))
+    webps = made("webp", lambda folder: ratios.save_as(options, "webp", photos, folder))
     many = made("many", lambda folder: ratios.spread(photos, folder, 1024))
     raw256 = made("raw256", pack(photos, 256))
     raw32 = made("raw32", pack(many, 32))
@@ -97,6 +98,7 @@ def workloads(options: argparse.Namespace) -> list[Workload]:
         samples("JPEG folder, resize 224", f"folder '{photos}' | decode | resize 224 224 | batch 8", photos, 1, 3),
         samples("PNG folder, resize 224", f"folder '{pngs}' | decode | resize 224 224 | batch 4", pngs, 1, 3),
         samples("progressive JPEG folder, resize 224", f"folder '{scans}' | decode | resize 224 224 | batch 4", scans, 1, 3),
+        samples("WebP folder, resize 224", f"folder '{webps}' | decode | resize 224 224 | batch 4", webps, 1, 3),
         samples("raw 256x256 records, brightness, flip",
                 f"tfrecord '{raw256}/*.tfrecord' | {ratios.RAW.format(256)} | random_brightness 0.2 | random_flip_left_right | batch 8",
                 raw256, 1, 8),
