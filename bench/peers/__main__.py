@@ -287,7 +287,9 @@ class Session:
                  "kernel": platform.release().split("-")[0], "python": platform.python_version(), "rounds": self.options.rounds,
                  "seconds": self.options.seconds, "data": json.loads(self.data.about()), "command": self.options.command,
                  "leat": subprocess.run([self.leat, "--version"], capture_output=True, text=True).stdout.strip().splitlines()[0],
-                 "versions": {place: environment.versions(place) for place in environment.chosen()}}
+                 "versions": self.results.get("about", {}).get("versions", {})}
+        for place in environment.chosen():  # of environments that are not there, what earlier runs had
+            about["versions"].update({place: found} if (found := environment.versions(place)) else {})
         self.results["about"] = about
         part = self.options.results.with_suffix(".part")
         part.write_text(json.dumps(self.results, indent=1) + "\n")
