@@ -44,6 +44,15 @@ static inline uint64_t leat__load_u64(const void *p) {
     const uint8_t *b = p;
     return leat__load_u32(b) | (uint64_t)leat__load_u32(b + 4) << 32;
 }
+/* Big-endian, as bit readers load their streams, by one load. */
+static inline __attribute__((always_inline)) uint64_t leat__load_be64(const uint8_t *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
 static inline void leat__store_u16(void *p, uint16_t v) {
     uint8_t *b = p;
     b[0] = (uint8_t)v, b[1] = (uint8_t)(v >> 8);

@@ -39,15 +39,6 @@ static const uint8_t slots[256] = {
 
 /* ----------------------------------------------------------------------------------------- bit reader */
 
-ALWAYS_INLINE uint64_t load_be64(const uint8_t *p) {
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
 ALWAYS_INLINE uint64_t load_le64(const void *p) {
     uint64_t v;
     memcpy(&v, p, sizeof v);
@@ -59,7 +50,7 @@ ALWAYS_INLINE uint64_t load_le64(const void *p) {
 
 /* At least 56 bits afterwards. Bits behind the counted ones are those that will be loaded there again. */
 ALWAYS_INLINE void refill(leat__jpeg_bits *r) {
-    r->bits |= load_be64(r->next) >> (r->count & 63);
+    r->bits |= leat__load_be64(r->next) >> (r->count & 63);
     r->next += ~r->count >> 3 & 7;
     r->count |= 56;
 }

@@ -36,18 +36,9 @@ static inline bool leat__webp_bits_over(const leat__webp_bits *r) {
 
 #define LEAT_WEBP_INLINE static inline __attribute__((always_inline))
 
-LEAT_WEBP_INLINE uint64_t leat__webp_load(const uint8_t *p) {
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
 /* At least 56 bits afterwards, enough for six decisions: one takes up to seven and must see eight. */
 LEAT_WEBP_INLINE void leat__webp_refill(leat__webp_bits *r) {
-    r->value |= leat__webp_load(r->next) >> (r->count & 63);
+    r->value |= leat__load_be64(r->next) >> (r->count & 63);
     r->next += (63 - r->count) >> 3;
     r->count |= 56;
 }
