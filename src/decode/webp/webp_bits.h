@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of VP8's arithmetic code: one yes or no after the other, each with a probability that both sides know. The reader has
- * no end: whoever uses it sees to it that LEAT_WEBP_PAD bytes lie behind the last one, and asks often enough whether it went
+ * no end: its caller puts LEAT_WEBP_PAD bytes behind the last one, and asks at least once a macroblock whether the reader went
  * too far. */
 #ifndef LEAT_DECODE_WEBP_WEBP_BITS_H
 #define LEAT_DECODE_WEBP_WEBP_BITS_H
@@ -71,7 +71,7 @@ LEAT_WEBP_INLINE bool leat__webp_get(leat__webp_bits *r, uint32_t p) {
     return false;
 }
 
-/* The same without a branch, for what nobody can foresee. */
+/* The same without a branch, for decisions that a processor guesses wrong as often as right. */
 LEAT_WEBP_INLINE uint32_t leat__webp_bit(leat__webp_bits *r, uint32_t p) {
     const uint32_t split = leat__webp_split(r, p) >> 24;
     const uint64_t least = (uint64_t)split << 56;
